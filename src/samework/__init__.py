@@ -1,0 +1,1 @@
+"""samework: did the work change?"""

@@ -1,0 +1,60 @@
+"""Make any string safe to show: no control character, bidi mark or lone surrogate reaches a terminal or a page raw.
+
+Refuses nothing: every input has a visible form, and ordinary text is returned unchanged.
+"""
+
+from __future__ import annotations
+
+import re
+
+_KEEP = "\n\t"
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
+
+
+def visible(value: str, *, one_line: bool = False) -> str:
+    r"""Replace characters that a terminal or page would obey by an escape one can read.
+
+    >>> visible("a\x1b[2Jb\u202egnp")
+    'a\\x1b[2Jb\\u202egnp'
+    >>> visible("two\nlines", one_line=True)
+    'two\\nlines'
+    """
+    shown = _UNSAFE.sub(_escape, value)
+    if one_line:
+        shown = shown.replace("\n", "\\n").replace("\t", "\\t")
+    return shown
+
+
+def _escape(found: re.Match[str]) -> str:
+    point = ord(found.group())
+    return f"\\x{point:02x}" if point < 0x100 else f"\\u{point:04x}"
+
+
+def shortened(value: str, limit: int) -> str:
+    """One line of at most `limit` characters, visible, with an ellipsis where it was cut.
+
+    >>> shortened("abcdef", 4)
+    'abc…'
+    """
+    shown = visible(value[: limit * 4], one_line=True)
+    return shown if len(shown) <= limit and len(value) <= limit * 4 else shown[: max(limit - 1, 0)] + "…"
+
+
+def storable(value: str) -> str:
+    """Text that UTF-8 can hold: lone surrogates become U+FFFD. Identity is never computed on it.
+
+    >>> storable("a\\ud800b") == "a\\ufffdb"
+    True
+    """
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return value
+
+
+def raw_bytes(value: str) -> bytes:
+    """The bytes on which identity is computed: UTF-8, lone surrogates passed through."""
+    return value.encode("utf-8", "surrogatepass")
