@@ -24,8 +24,12 @@ class SourceRow(SQLModel, table=True):
     """One ingested source; its bytes lie in `sources/` by sha256."""
 
     __tablename__ = "source"
-    source_sha256: bytes = Field(primary_key=True, description="sha256 of the source's bytes (of a directory: of its manifest of files).")
-    settings_sha256: bytes = Field(primary_key=True, description="sha256 of the task, arm, repeat, suite and env that the user gave.")
+    source_sha256: bytes = Field(
+        primary_key=True, description="sha256 of the source's bytes (of a directory: of its manifest of files)."
+    )
+    settings_sha256: bytes = Field(
+        primary_key=True, description="sha256 of the task, arm, repeat, suite and env that the user gave."
+    )
     path: str = Field(description="Where it was read from, for display only.")
     format: str = Field(description="Reader that read it.")
     n_bytes: int = Field(description="Length, bytes.")
@@ -42,7 +46,9 @@ class RunRow(SQLModel, table=True):
 
     __tablename__ = "run"
     run_key: int = Field(primary_key=True, description="Small number of the run inside this store.")
-    run_id: str = Field(description="Identity: 16 hex digits of sha256(task, arm, repeat, content), or the bundle's own id.")
+    run_id: str = Field(
+        description="Identity: 16 hex digits of sha256(task, arm, repeat, content), or the bundle's own id."
+    )
     task: str = Field(description="What was to be done.")
     arm: str = Field(description="Condition the run was made under.")
     repeat: str = Field(description="Ordinal within task and arm.")
@@ -54,11 +60,15 @@ class RunRow(SQLModel, table=True):
     model: str | None = Field(default=None, description="Model as recorded; NULL: unrecorded.")
     native_id: str | None = Field(default=None, description="The tool's own id of the run; NULL: none.")
     parent_native_id: str | None = Field(default=None, description="The tool's own id of the parent run; NULL: none.")
-    recorder: str | None = Field(default=None, description="Program and version that wrote the record; NULL: unrecorded.")
+    recorder: str | None = Field(
+        default=None, description="Program and version that wrote the record; NULL: unrecorded."
+    )
     tokenizer: str | None = Field(default=None, description="Digest of the tokenizer; NULL: unrecorded.")
     started: str | None = Field(default=None, description="Start as recorded; NULL: unrecorded.")
     ended: str | None = Field(default=None, description="End as recorded; NULL: unrecorded.")
-    end_reason: str = Field(description="finished, limit, error, timeout, crash, cancelled, log_truncated or unrecorded.")
+    end_reason: str = Field(
+        description="finished, limit, error, timeout, crash, cancelled, log_truncated or unrecorded."
+    )
     end_detail: str | None = Field(default=None, description="The source's own word for it; NULL: none.")
     complete: bool = Field(description="False where a damaged record or a cut makes the record incomplete.")
     incomplete_reason: str | None = Field(default=None, description="Why it is incomplete; NULL where it is complete.")
@@ -86,19 +96,31 @@ class EventRow(SQLModel, table=True):
     digest: bytes = Field(description="sha256 of the canonical, masked event.")
     prev: bytes | None = Field(default=None, description="Chain before this event; NULL at the first.")
     chain: bytes = Field(description="sha256(prev, kind, digest): equal chains are equal prefixes.")
-    action_sha256: bytes | None = Field(default=None, description="Digest of the turn's canonical calls; NULL where it has none.")
-    tokens_sha256: bytes | None = Field(default=None, description="Digest of the completion's token ids; NULL: unrecorded.")
+    action_sha256: bytes | None = Field(
+        default=None, description="Digest of the turn's canonical calls; NULL where it has none."
+    )
+    tokens_sha256: bytes | None = Field(
+        default=None, description="Digest of the completion's token ids; NULL: unrecorded."
+    )
     n_tokens: int | None = Field(default=None, description="Completion tokens; NULL: unrecorded.")
     prompt_sha256: bytes | None = Field(default=None, description="Digest of the prompt's token ids; NULL: unrecorded.")
     body: bytes | None = Field(default=None, description="Key of the text in `body`; NULL: no text.")
     reasoning: bytes | None = Field(default=None, description="Key of the reasoning in `body`; NULL: none recorded.")
     n_bytes: int = Field(description="Length of the text, bytes of UTF-8.")
     exit_status: int | None = Field(default=None, description="Exit status of the observed call; NULL: unrecorded.")
-    call_seq: int | None = Field(default=None, description="seq of the completion whose call an observation answers; NULL: not linked.")
-    call_ordinal: int | None = Field(default=None, description="Ordinal of that call in its completion; NULL: not linked.")
-    workspace_tree: str | None = Field(default=None, description="Tree oid of the workspace before the event, hex; NULL: unrecorded.")
+    call_seq: int | None = Field(
+        default=None, description="seq of the completion whose call an observation answers; NULL: not linked."
+    )
+    call_ordinal: int | None = Field(
+        default=None, description="Ordinal of that call in its completion; NULL: not linked."
+    )
+    workspace_tree: str | None = Field(
+        default=None, description="Tree oid of the workspace before the event, hex; NULL: unrecorded."
+    )
     time: str | None = Field(default=None, description="Time as recorded; NULL: unrecorded.")
-    source_offset: int | None = Field(default=None, description="Byte offset of the record in its source; NULL: unknown.")
+    source_offset: int | None = Field(
+        default=None, description="Byte offset of the record in its source; NULL: unknown."
+    )
 
 
 class BodyRow(SQLModel, table=True):
@@ -119,7 +141,9 @@ class CallRow(SQLModel, table=True):
     name: str = Field(description="Tool name.")
     call_id: str | None = Field(default=None, description="Provider's id, never identity; NULL: none.")
     arguments: bytes = Field(description="Key in `body` of the argument text as recorded.")
-    canonical: str = Field(description="Canonical, masked arguments (RFC 8785), or `raw:` and the text; cut to 4096 characters for display.")
+    canonical: str = Field(
+        description="Canonical, masked arguments (RFC 8785), or `raw:` and the text; cut to 4096 characters for display."
+    )
     canonical_sha256: bytes = Field(description="sha256 of the whole canonical form with the tool's name.")
     exact: bool = Field(description="True where the argument text is byte for byte the model's.")
     observed: bool = Field(description="True where a result was recorded.")
@@ -146,7 +170,9 @@ class TokenRow(SQLModel, table=True):
     run_key: int = Field(primary_key=True, description="Run.")
     seq: int = Field(primary_key=True, description="seq of the completion.")
     token_ids: bytes | None = Field(default=None, description="Completion ids, int32 little-endian; NULL: unrecorded.")
-    margins: bytes | None = Field(default=None, description="Top-1 minus top-2 per token, float64 little-endian; NULL: unrecorded.")
+    margins: bytes | None = Field(
+        default=None, description="Top-1 minus top-2 per token, float64 little-endian; NULL: unrecorded."
+    )
     margin_unit: str | None = Field(default=None, description="nats or logits; NULL where margins are.")
 
 
@@ -155,10 +181,14 @@ class FacetRow(SQLModel, table=True):
 
     __tablename__ = "facet_digest"
     run_key: int = Field(primary_key=True, description="Run.")
-    facet: str = Field(primary_key=True, description="tokens, completion_tokens, prompt_tokens, text, refuter, actions, observations.")
+    facet: str = Field(
+        primary_key=True, description="tokens, completion_tokens, prompt_tokens, text, refuter, actions, observations."
+    )
     ruleset_id: bytes = Field(primary_key=True, description="Declared rules under which it was made.")
     digest: bytes | None = Field(default=None, description="The digest; NULL: no evidence.")
-    comparable: bytes | None = Field(default=None, description="Runs are comparable on this facet iff this is equal and not NULL.")
+    comparable: bytes | None = Field(
+        default=None, description="Runs are comparable on this facet iff this is equal and not NULL."
+    )
     null_reason: str | None = Field(default=None, description="Why the digest is NULL.")
     grade: str = Field(description="Evidence grade.")
     vacuous: bool = Field(default=False, description="True where equality would be agreement about nothing.")
@@ -183,7 +213,10 @@ class TreeRow(SQLModel, table=True):
     run_key: int = Field(primary_key=True, description="Run.")
     oid: str | None = Field(default=None, description="Git tree oid, hex; NULL: not computed.")
     object_format: str | None = Field(default=None, description="sha1 or sha256; NULL without oid.")
-    tcd: bytes | None = Field(default=None, description="Tree content digest: sha256 over sorted (mode, path, sha256(blob)); NULL: blobs not held.")
+    tcd: bytes | None = Field(
+        default=None,
+        description="Tree content digest: sha256 over sorted (mode, path, sha256(blob)); NULL: blobs not held.",
+    )
     base_oid: str | None = Field(default=None, description="Tree oid of the base; NULL: unknown.")
     base_commit: str | None = Field(default=None, description="Base commit, hex; NULL: unknown.")
     policy: str = Field(description="worktree, commit, patch or asserted: how the tree was taken.")
@@ -193,7 +226,9 @@ class TreeRow(SQLModel, table=True):
     n_files: int | None = Field(default=None, description="Files in the tree; NULL: unknown.")
     n_ignored: int | None = Field(default=None, description="Ignored files left out; NULL: unknown.")
     ignored_sha256: bytes | None = Field(default=None, description="Digest of the ignored paths; NULL: unknown.")
-    flags: str = Field(default="[]", description="Findings as a JSON list of slugs (ignore_rules_changed, base_differs, no_work ...).")
+    flags: str = Field(
+        default="[]", description="Findings as a JSON list of slugs (ignore_rules_changed, base_differs, no_work ...)."
+    )
 
 
 class PatchRow(SQLModel, table=True):
@@ -202,7 +237,9 @@ class PatchRow(SQLModel, table=True):
     __tablename__ = "patch"
     run_key: int = Field(primary_key=True, description="Run.")
     body: bytes | None = Field(default=None, description="Key of the patch in `body`; NULL: none recorded.")
-    patch_sha256: bytes | None = Field(default=None, description="sha256 of its bytes after the declared repairs; NULL: none recorded.")
+    patch_sha256: bytes | None = Field(
+        default=None, description="sha256 of its bytes after the declared repairs; NULL: none recorded."
+    )
     is_empty: bool = Field(default=False, description="True for a recorded, empty patch.")
     base_commit: str | None = Field(default=None, description="Commit it applies to, hex; NULL: unrecorded.")
     status: str = Field(description="parsed, empty, absent, damaged or no_ids.")
@@ -218,9 +255,16 @@ class PatchPathRow(SQLModel, table=True):
 
     __tablename__ = "patch_path"
     run_key: int = Field(primary_key=True, description="Run.")
-    path: str = Field(primary_key=True, description="Path after the change (before it, for a deletion); bytes shown as UTF-8, others escaped.")
-    mode: str | None = Field(default=None, description="Mode after the change, octal; NULL: deleted, or unchanged and not stated.")
-    blob_id: str | None = Field(default=None, description="Post-image blob id as written, maybe abbreviated; NULL: deleted or mode only.")
+    path: str = Field(
+        primary_key=True,
+        description="Path after the change (before it, for a deletion); bytes shown as UTF-8, others escaped.",
+    )
+    mode: str | None = Field(
+        default=None, description="Mode after the change, octal; NULL: deleted, or unchanged and not stated."
+    )
+    blob_id: str | None = Field(
+        default=None, description="Post-image blob id as written, maybe abbreviated; NULL: deleted or mode only."
+    )
     change: str = Field(description="add, modify, delete, mode.")
 
 
@@ -282,7 +326,9 @@ class ManifestRow(SQLModel, table=True):
     field: str = Field(primary_key=True, description="Dotted name.")
     value: str | None = Field(default=None, description="Canonical JSON; NULL: absent.")
     source: str | None = Field(default=None, description="measured, declared or defaulted; NULL where absent.")
-    absence: str | None = Field(default=None, description="unrecorded, redacted, unobservable or n/a; NULL where present.")
+    absence: str | None = Field(
+        default=None, description="unrecorded, redacted, unobservable or n/a; NULL where present."
+    )
     origin: str | None = Field(default=None, description="Where the value was read, in words; NULL: not said.")
 
 

@@ -1,0 +1,237 @@
+"""What the engine answers: frozen records that print as the JSON of PRODUCT and give the schemas in `schema/`."""
+
+from __future__ import annotations
+
+import msgspec
+
+from samework.model.words import Consequence, Grade, RunClass, Status, Verdict
+
+
+class FacetVerdict(msgspec.Struct, frozen=True):
+    """Verdict of one facet of a pair. reason: slug. ruleset: hex id, "" where none applies. detail: for people."""
+
+    verdict: Verdict
+    reason: str
+    grade: Grade = Grade.NONE
+    ruleset: str = ""
+    vacuous: bool = False
+    detail: str | None = None
+
+
+class Anomaly(msgspec.Struct, frozen=True):
+    """A1 to A5, with a sentence."""
+
+    code: str
+    text: str
+
+
+class ForkPlace(msgspec.Struct, frozen=True):
+    """Where two runs part: step (completions before and including), seq (event ordinal), kind of event.
+
+    token_offset: first differing token of the completion, None where ids are not recorded on both sides.
+    part: reasoning, prose, tool_name, tool_argument or None. origin: as in EQUIVALENCE 4. a / b: short visible excerpts.
+    margin_a / margin_b: at the forking token, with unit.
+    """
+
+    step: int
+    seq: int
+    event: str
+    origin: str
+    consequence: Consequence
+    evidence: str = ""
+    token_offset: int | None = None
+    part: str | None = None
+    margin_a: float | None = None
+    margin_b: float | None = None
+    margin_unit: str | None = None
+    margin_finding: str | None = None
+    a: str | None = None
+    b: str | None = None
+    n_shared_events: int = 0
+
+
+class FieldDifference(msgspec.Struct, frozen=True):
+    """One manifest field of a pair. state: equal, differs, not_comparable. missing: a, b, both or None."""
+
+    field: str
+    state: str
+    a: object | None = None
+    b: object | None = None
+    a_source: str | None = None
+    b_source: str | None = None
+    missing: str | None = None
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """What may be said. verdict: licensed, refuted, not_establishable. fields: those that block or refute."""
+
+    claim: str
+    verdict: str
+    fields: tuple[str, ...] = ()
+    sentence: str = ""
+
+
+class PairResult(msgspec.Struct, frozen=True, rename={"run_class": "class"}):
+    """Everything about one pair."""
+
+    a: str
+    b: str
+    task: str
+    run_class: RunClass
+    status: Status
+    possible: tuple[RunClass, ...]
+    anomalies: tuple[Anomaly, ...]
+    facets: dict[str, FacetVerdict]
+    fork: ForkPlace | None = None
+    claims: tuple[Claim, ...] = ()
+    manifest: tuple[FieldDifference, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class PairRow(msgspec.Struct, frozen=True, rename={"run_class": "class"}):
+    """One line of `samework pairs`: facet -> verdict."""
+
+    a: str
+    b: str
+    task: str
+    run_class: RunClass
+    status: Status
+    facets: dict[str, Verdict]
+
+
+class ClassBlock(msgspec.Struct, frozen=True):
+    """One block of the nested table: a token class inside a tree class inside a tests class.
+
+    tests / tree / tokens: ordinals from 1 within their parent, None where that digest is unknown (unplaced).
+    arms: arm -> size. representative: a run_id. runs: all run_ids.
+    """
+
+    tests: int | None
+    tree: int | None
+    tokens: int | None
+    size: int
+    arms: dict[str, int]
+    representative: str
+    runs: tuple[str, ...]
+    placed: bool = True
+    not_refuted_from: tuple[int, ...] = ()
+
+
+class TaskClasses(msgspec.Struct, frozen=True):
+    """Classes of one task. counts: class -> pairs."""
+
+    task: str
+    runs: int
+    counts: dict[str, int]
+    classes: tuple[ClassBlock, ...]
+    quarantined: tuple[str, ...] = ()
+
+
+class ClassesResult(msgspec.Struct, frozen=True):
+    """`samework classes`. pairs: total and per class. facets: facet -> verdict -> pairs. by_status: status -> class -> pairs."""
+
+    runs: int
+    tasks: int
+    pairs: dict[str, int]
+    facets: dict[str, dict[str, int]]
+    by_status: dict[str, dict[str, int]]
+    by_task: tuple[TaskClasses, ...]
+    bounds: dict[str, tuple[float, float]] = {}
+    anomalies: tuple[Anomaly, ...] = ()
+
+
+class ForkBranch(msgspec.Struct, frozen=True):
+    """One way out of a branch node. action: {"tool":…, "arguments":…} of the first differing turn, {} where none."""
+
+    runs: tuple[str, ...]
+    action: dict[str, str]
+    excerpt: str
+    tree_classes: int
+    tests_classes: int
+    tree_unknown: int = 0
+    tests_unknown: int = 0
+    arms: dict[str, int] = {}
+
+
+class ForkNode(msgspec.Struct, frozen=True):
+    """A branch node of the trie of one task. node: hex of the shared chain, "" for the root.
+
+    tool_calls: the fork changed a tool call. evidence: what decided the origin.
+    """
+
+    task: str
+    node: str
+    step: int
+    seq: int
+    event: str
+    origin: str
+    consequence: Consequence
+    tool_calls: bool
+    branches: tuple[ForkBranch, ...]
+    evidence: str = ""
+    consequence_reason: str = ""
+    token_offset: int | None = None
+    margins: tuple[float, ...] = ()
+    margin_unit: str | None = None
+    margin_finding: str | None = None
+
+
+class RunSummary(msgspec.Struct, frozen=True):
+    """One line of `samework runs`. evidence: facet -> grade."""
+
+    run_id: str
+    task: str
+    arm: str
+    repeat: str
+    format: str
+    complete: bool
+    evidence: dict[str, str]
+    kind: str = "coding"
+    end_reason: str = "unrecorded"
+    n_steps: int = 0
+    n_calls: int = 0
+
+
+class SourceOutcome(msgspec.Struct, frozen=True):
+    """What became of one source. status: new, known, incomplete, refused, skipped. message: one sentence for people."""
+
+    path: str
+    status: str
+    format: str | None = None
+    runs: tuple[str, ...] = ()
+    message: str | None = None
+    code: str | None = None
+    place: str | None = None
+    hint: str | None = None
+
+
+class IngestSummary(msgspec.Struct, frozen=True):
+    """What an ingest did. Counts are of runs for new, known, incomplete; of files for refused and skipped."""
+
+    sources: tuple[SourceOutcome, ...]
+    n_new: int = 0
+    n_known: int = 0
+    n_incomplete: int = 0
+    n_joined: int = 0
+    n_refused: int = 0
+    n_skipped: int = 0
+    n_bytes: int = 0
+    seconds: float = 0.0
+
+
+class SnapshotResult(msgspec.Struct, frozen=True):
+    """A tree taken from a working tree, a commit or a patch. oid None: null_reason says why."""
+
+    oid: str | None
+    object_format: str | None
+    tcd: str | None
+    policy: str
+    grade: Grade
+    null_reason: str | None = None
+    base_oid: str | None = None
+    base_commit: str | None = None
+    n_files: int | None = None
+    n_ignored: int | None = None
+    ignored_sha256: str | None = None
+    scope: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
