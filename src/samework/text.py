@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-_KEEP = "\n\t"
+_LAST_BYTE = 0xFF
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
@@ -29,7 +29,7 @@ def visible(value: str, *, one_line: bool = False) -> str:
 
 def _escape(found: re.Match[str]) -> str:
     point = ord(found.group())
-    return f"\\x{point:02x}" if point < 0x100 else f"\\u{point:04x}"
+    return f"\\x{point:02x}" if point <= _LAST_BYTE else f"\\u{point:04x}"
 
 
 def shortened(value: str, limit: int) -> str:
@@ -43,9 +43,9 @@ def shortened(value: str, limit: int) -> str:
 
 
 def storable(value: str) -> str:
-    """Text that UTF-8 can hold: lone surrogates become U+FFFD. Identity is never computed on it.
+    r"""Text that UTF-8 can hold: lone surrogates become U+FFFD. Identity is never computed on it.
 
-    >>> storable("a\\ud800b") == "a\\ufffdb"
+    >>> storable("a\ud800b") == "a\ufffd\ufffd\ufffdb"
     True
     """
     try:

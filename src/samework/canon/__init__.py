@@ -1,0 +1,1 @@
+"""Canonical forms and digests; pure."""

@@ -1,0 +1,1 @@
+"""Verdicts, classes and counts over digests."""

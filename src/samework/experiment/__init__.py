@@ -1,0 +1,1 @@
+"""Arms, controls and tests."""

@@ -1,0 +1,1 @@
+"""Where trajectories of one task part, and what came of it."""

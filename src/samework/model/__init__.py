@@ -1,0 +1,1 @@
+"""Frozen records and words; no I/O."""

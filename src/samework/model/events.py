@@ -45,7 +45,7 @@ class Event(msgspec.Struct, frozen=True, tag="event"):
     text: system, user or tool text, prose of a completion, observation as the model saw it, end reason.
     reasoning: visible reasoning of a completion, None where none was recorded. reasoning_hidden: the provider
     kept reasoning back. calls: tool calls of a completion, in order. call_id: for an observation, the call it answers.
-    token_ids / prompt_token_ids: engine-emitted ids. *_sha256: a producer's digest of the ids (hex), where ids are absent.
+    token_ids / prompt_token_ids: engine-emitted ids. *_sha256: a producer's digest of the ids (hex), instead of ids.
     margins: per completion token, top-1 minus top-2, in `margin_unit` ("nats" or "logits").
     is_raw_text: `text` is the raw completion, before client parsing. truncated_by_recorder: the record, not the model's
     view, was cut. offset: byte offset of the record in its source. result_recorded: False for a placeholder.

@@ -72,9 +72,9 @@ class Reader(Protocol):
     evidence: Evidence
 
     def sniff(self, head: bytes, source: Source) -> float:
-        """Confidence in [0, 1] that `source` is of this format, from its content; 0 is no. Never raises on bad bytes."""
+        """Confidence in [0, 1] that `source` is of this format, from its content. Never raises on bad bytes."""
         ...
 
     def read(self, source: Source) -> Iterator[Record]:
-        """Yield records in order. A damaged record is yielded as `Damage`; raises InputError only if nothing can be read."""
+        """Yield records in order, damage as `Damage`; raises InputError only if nothing can be read."""
         ...

@@ -9,17 +9,17 @@ from __future__ import annotations
 import msgspec
 
 from samework.model.events import Event
-from samework.model.words import Absence, EndReason, FieldSource, Grade, RunKind, NodeResult
+from samework.model.words import Absence, EndReason, FieldSource, Grade, NodeResult, RunKind
 
 
 class RunStart(msgspec.Struct, frozen=True, tag="run_start"):
     """A run begins.
 
     task / arm / repeat: as the source records them, None where it does not. layout: family of sources whose tasks and
-    environments mean the same thing ("swe-bench", "tau-bench", "bundle" ...). content_sha256 (hex): identity of the run's
-    record inside a source of many runs; None where the source is the run. base_commit: hex. native_id: the tool's own id.
-    recorder: program and version that wrote the record. tokenizer: digest (hex) or None. is_partial: holds artifacts only
-    (a predictions line), to be joined to a run of the same task and arm. extra: unknown keys, kept.
+    environments mean the same ("swe-bench", "tau-bench", "bundle" ...). content_sha256 (hex): identity of the run's
+    record inside a source of many runs; None where the source is the run. base_commit: hex. native_id: the tool's
+    own id. recorder: program and version that wrote the record. tokenizer: digest (hex) or None. is_partial: holds
+    artifacts only (a predictions line), to be joined to a run of the same task and arm. extra: unknown keys, kept.
     """
 
     task: str | None = None
@@ -66,7 +66,7 @@ class Damage(msgspec.Struct, frozen=True, tag="damage"):
 
 
 class ManifestFact(msgspec.Struct, frozen=True, tag="manifest"):
-    """One field of the manifest (names of spec MANIFEST, dotted): a value with its source, or the reason of its absence.
+    """One field of the manifest, dotted name: a value with its source, or the reason of its absence.
 
     requested values use the suffix `_requested`, effective ones none.
     """

@@ -29,7 +29,7 @@ class ForkPlace(msgspec.Struct, frozen=True):
     """Where two runs part: step (completions before and including), seq (event ordinal), kind of event.
 
     token_offset: first differing token of the completion, None where ids are not recorded on both sides.
-    part: reasoning, prose, tool_name, tool_argument or None. origin: as in EQUIVALENCE 4. a / b: short visible excerpts.
+    part: reasoning, prose, tool_name, tool_argument or None. a / b: short visible excerpts.
     margin_a / margin_b: at the forking token, with unit.
     """
 
@@ -128,7 +128,7 @@ class TaskClasses(msgspec.Struct, frozen=True):
 
 
 class ClassesResult(msgspec.Struct, frozen=True):
-    """`samework classes`. pairs: total and per class. facets: facet -> verdict -> pairs. by_status: status -> class -> pairs."""
+    """`samework classes`. pairs: total and per class. facets: facet -> verdict -> pairs. by_status: status -> class."""
 
     runs: int
     tasks: int

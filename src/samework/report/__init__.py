@@ -1,0 +1,1 @@
+"""One ReportData, shown as HTML, Markdown or JSON."""

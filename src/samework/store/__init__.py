@@ -1,0 +1,1 @@
+"""The DuckDB file, the objects and the sources."""

@@ -1,0 +1,1 @@
+"""Git trees of ours and theirs, without running anything of theirs."""
