@@ -1,0 +1,113 @@
+"""Canonical form of a tool call's arguments: RFC 8785 where it is defined, the exact text where it is not.
+
+Duplicate keys, NaN and Infinity, and text that is no JSON are not repaired: they stay `raw:` and the text.
+Integers beyond 2^53 are tagged, so that 9007199254740993 differs from 9007199254740992.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+import orjson
+import rfc8785
+
+RAW = "raw:"
+_SAFE = 2**53 - 1
+_MAX_DEPTH = 200
+
+
+class _NotCanonicalError(ValueError):
+    """The text has no canonical form; its exact bytes are its identity."""
+
+
+def canonical_arguments(raw: str) -> str:
+    """Canonical JSON of an argument text, or `raw:` and the text.
+
+    >>> canonical_arguments('{"b":1,"a":1.0}')
+    '{"a":1,"b":1}'
+    >>> canonical_arguments('{"a":1,"a":2}')
+    'raw:{"a":1,"a":2}'
+    >>> canonical_arguments("9007199254740993")
+    '{"$int":"9007199254740993"}'
+    """
+    quick = _plain(raw)
+    if quick is not None:
+        return quick
+    try:
+        value = json.loads(raw, object_pairs_hook=_unique, parse_constant=_refused, parse_int=_integer)
+        return canonical_value(value)
+    except (ValueError, RecursionError):
+        return RAW + raw
+
+
+# A number that is no small integer, an escape by code point, or DEL: the quick way does not judge these.
+_NOT_PLAIN = re.compile(r"\d[.eE]|\d{16}|\\u")
+
+
+def _plain(raw: str) -> str | None:
+    """Canonical form of the common case, by orjson; None where the careful way must decide.
+
+    Re-serialising gives the text back only if it had no duplicate key and no odd spelling; with ASCII keys the order
+    by bytes is the order by UTF-16 units.
+    """
+    if not raw.isascii() or _NOT_PLAIN.search(raw) is not None:
+        return None
+    try:
+        value = orjson.loads(raw)
+        if orjson.dumps(value).decode() != raw and json.dumps(value) != raw:
+            return None
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+    except (orjson.JSONDecodeError, TypeError, RecursionError):
+        return None
+
+
+def canonical_value(value: object) -> str:
+    """RFC 8785 text of a decoded value, big integers tagged.
+
+    Raises:
+        ValueError: the value has no canonical form (lone surrogate, too deep, infinite).
+    """
+    try:
+        return rfc8785.dumps(value).decode()  # type: ignore[arg-type]
+    except rfc8785.CanonicalizationError:
+        return _tagged(value)
+    except UnicodeEncodeError as error:
+        raise _NotCanonicalError(str(error)) from error
+
+
+def _tagged(value: object) -> str:
+    try:
+        return rfc8785.dumps(_tag(value, 0)).decode()  # type: ignore[arg-type]
+    except (rfc8785.CanonicalizationError, UnicodeEncodeError) as error:
+        raise _NotCanonicalError(str(error)) from error
+
+
+def _tag(value: object, depth: int) -> object:
+    if depth > _MAX_DEPTH:
+        raise _NotCanonicalError("too deep")
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int) and abs(value) > _SAFE:
+        return {"$int": str(value)}
+    if isinstance(value, dict):
+        return {key: _tag(part, depth + 1) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_tag(part, depth + 1) for part in value]
+    return value
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise _NotCanonicalError("duplicate key")
+    return made
+
+
+def _refused(name: str) -> object:
+    raise _NotCanonicalError(name)
+
+
+def _integer(digits: str) -> object:
+    # Beyond Python's own limit of digits the text itself is the value.
+    return {"$int": digits} if len(digits) > 4000 else int(digits)  # noqa: PLR2004

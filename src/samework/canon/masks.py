@@ -1,0 +1,72 @@
+r"""Replace what differs between equal runs (workspace, tmp paths, ids, times) by `<KIND:n>`.
+
+`n` is the ordinal of the value's first occurrence in the run, so "the same file twice" stays distinct from "two
+files". The order of kinds is fixed and declared (`rulesets.MASK_ORDER`). A masker belongs to one run and remembers.
+
+Each kind has a cheap literal guard that must be found before its pattern is run: most text holds none of them.
+"""
+
+from __future__ import annotations
+
+import re
+
+_UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+_TIME = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?"
+
+# kind, literals one of which must occur, guard with a literal head (None: none needed), pattern
+_KINDS: tuple[tuple[str, tuple[str, ...], re.Pattern[str] | None, re.Pattern[str]], ...] = (
+    ("TMP", ("/tmp/",), None, re.compile(r"(?:/private)?(?<![\w.])/tmp/[A-Za-z0-9_][\w.+-]*")),  # noqa: S108
+    (
+        "UUID",
+        ("-",),
+        re.compile(r"-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-"),
+        re.compile(rf"(?<![0-9a-fA-F-]){_UUID}(?![0-9a-fA-F-])", re.IGNORECASE),
+    ),
+    ("TIME", (":",), re.compile(r"-\d\d[T ]\d\d:"), re.compile(rf"(?<!\d){_TIME}(?!\d)")),
+    ("ADDR", ("0x",), None, re.compile(r"\b0x[0-9a-fA-F]{6,16}\b")),
+    ("DURATION", (" in ",), re.compile(r" in \d+\.\d+ ?s"), re.compile(r"(?<= in )\d+\.\d+ ?s(?:ec(?:onds)?)?\b")),
+    ("DURATION", ("Wall time: ",), None, re.compile(r"(?<=Wall time: )\d+\.\d+ seconds")),
+    ("CHUNK", ("Chunk ID: ",), None, re.compile(r"(?<=Chunk ID: )[0-9a-f]{4,16}\b")),
+    (
+        "PORT",
+        ("localhost:", "127.0.0.1:"),
+        None,
+        re.compile(r"(?<=localhost:)\d{2,5}\b|(?<=127\.0\.0\.1:)\d{2,5}\b"),
+    ),
+)
+
+
+class Masker:
+    """Masks text of one run.
+
+    Args:
+        workspaces: exact workspace roots of the run, replaced by `<WS>` first.
+
+    >>> a = Masker()
+    >>> a.mask("cp /tmp/x1 /tmp/x1"), a.mask("/tmp/y2")
+    ('cp <TMP:1> <TMP:1>', '<TMP:2>')
+    """
+
+    def __init__(self, workspaces: tuple[str, ...] = ()) -> None:
+        roots = sorted((root.rstrip("/") for root in workspaces if len(root.rstrip("/")) > 1), key=len, reverse=True)
+        self._roots = re.compile("|".join(rf"{re.escape(root)}(?![\w.-])" for root in roots)) if roots else None
+        self._seen: dict[str, dict[str, int]] = {}
+        self.n_masked_bytes = 0
+
+    def mask(self, text: str) -> str:
+        """The text with declared values replaced; counts what it replaced in `n_masked_bytes`."""
+        if self._roots is not None:
+            text = self._roots.sub(self._workspace, text)
+        for kind, literals, guard, pattern in _KINDS:
+            if any(literal in text for literal in literals) and (guard is None or guard.search(text) is not None):
+                text = pattern.sub(lambda found, kind=kind: self._ordinal(kind, found.group()), text)  # type: ignore[misc]
+        return text
+
+    def _workspace(self, found: re.Match[str]) -> str:
+        self.n_masked_bytes += len(found.group())
+        return "<WS>"
+
+    def _ordinal(self, kind: str, value: str) -> str:
+        seen = self._seen.setdefault(kind, {})
+        self.n_masked_bytes += len(value)
+        return f"<{kind}:{seen.setdefault(value, len(seen) + 1)}>"

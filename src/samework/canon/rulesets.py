@@ -1,0 +1,67 @@
+"""Declared rules under which a digest is made. A ruleset is data with an id; it is stored beside what it decided."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cached_property
+
+import msgspec
+import rfc8785
+
+MASK_ORDER = ("workspace", "tmp", "uuid", "time", "addr", "duration", "chunk", "port")
+
+
+class Ruleset(msgspec.Struct, frozen=True, dict=True):
+    """Rules for one facet. `id` is the sha256 of the canonical JSON of facet and rules (not of the name)."""
+
+    name: str
+    facet: str
+    rules: dict[str, object]
+
+    @cached_property
+    def text(self) -> str:
+        """The rules as canonical JSON."""
+        return rfc8785.dumps({"facet": self.facet, "rules": self.rules}).decode()  # type: ignore[dict-item]
+
+    @cached_property
+    def id(self) -> bytes:
+        """32 bytes."""
+        return hashlib.sha256(self.text.encode()).digest()
+
+
+_MASKS: dict[str, object] = {"masks": list(MASK_ORDER), "replacement": "<KIND:n>, n by first occurrence in the run"}
+
+DEFAULT_RULESETS: dict[str, Ruleset] = {
+    ruleset.facet: ruleset
+    for ruleset in (
+        Ruleset(
+            "engine-ids",
+            "tokens",
+            {"call": "sha256(tokenizer, ids as int32 LE)", "run": "sha256 over calls", "strip_terminal_stop": False},
+        ),
+        Ruleset("raw-text", "text", {"normalisation": "none", "parts": ["text", "reasoning"]}),
+        Ruleset(
+            "refuter", "refuter", {"refutes": "tokens", "parts": ["message text", "calls as written", "usage counts"]}
+        ),
+        Ruleset(
+            "jcs-masked",
+            "actions",
+            {"canonical": "rfc8785", "numbers": "value", "big_integers": "tagged", "parallel": "ordered", **_MASKS},
+        ),
+        Ruleset("as-seen-masked", "observations", {"parts": ["text", "exit_status"], **_MASKS}),
+        Ruleset("post-images", "patch", {"bytes": "after declared repairs", "paths": "(path, mode, blob id)"}),
+        Ruleset("git-tree", "tree", {"forms": ["oid", "tcd", "post-images"], "scope": []}),
+        Ruleset(
+            "quarantine",
+            "tests",
+            {"min_tests": 1, "quarantine": "group", "subtests": "passed", "durations": "ignored", "strict": False},
+        ),
+        Ruleset("as-recorded", "outcome", {"values": "canonical JSON"}),
+        Ruleset("kleene", "invariants", {"empty": "unknown"}),
+    )
+}
+STRICT_TESTS = Ruleset(
+    "strict",
+    "tests",
+    {"min_tests": 1, "quarantine": "none", "subtests": "passed", "durations": "ignored", "strict": True},
+)
