@@ -23,20 +23,21 @@ from samework.text import raw_bytes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from samework.model.events import Event
+    from samework.model.events import Event, ToolCall
 
 _NONE = b"\xff"  # never part of UTF-8: a missing part is not an empty one
 
 
 class CallDigest(msgspec.Struct, frozen=True, gc=False):
-    """Canonical, masked arguments of one call and the digest of (tool, arguments)."""
+    """Canonical, masked arguments of one call, the digest of (tool, arguments), and that of the text as recorded."""
 
     canonical: str
     canonical_sha256: bytes
+    arguments_sha256: bytes
 
 
 class EventDigests(msgspec.Struct, frozen=True, gc=False):
-    """Digests of one event; names as in the event table."""
+    """Digests of one event; names as in the event table. body, reasoning: sha256 of the raw bytes, keys in `body`."""
 
     seq: int
     step: int
@@ -48,6 +49,9 @@ class EventDigests(msgspec.Struct, frozen=True, gc=False):
     n_tokens: int | None
     prompt_sha256: bytes | None
     calls: tuple[CallDigest, ...]
+    body: bytes | None
+    reasoning: bytes | None
+    n_bytes: int
 
 
 class FacetDigest(msgspec.Struct, frozen=True):
@@ -94,6 +98,10 @@ def ids_bytes(ids: Sequence[int]) -> bytes:
     return made.tobytes()
 
 
+def _written(call: ToolCall, made: CallDigest) -> tuple[bytes, bytes]:
+    return raw_bytes(call.name), made.arguments_sha256
+
+
 class RunDigester:
     """Digests the events of one run in order.
 
@@ -130,34 +138,61 @@ class RunDigester:
         if event.kind is EventKind.COMPLETION:
             self._step += 1
             calls = tuple(self._call(call.name, call.arguments, call.is_json) for call in event.calls)
-            digest, action = self._completion(event, calls)
+            action = parts_digest(*(call.canonical_sha256 for call in calls)) if calls else None
             tokens, prompt = self._ids(event)
+        raw = raw_bytes(event.text)
+        body = hashlib.sha256(raw).digest()
+        reasoning = None if event.reasoning is None else hashlib.sha256(raw_bytes(event.reasoning)).digest()
+        if event.kind is EventKind.COMPLETION:
+            digest = self._completion(event, body, reasoning, calls, action)
         else:
-            digest = self._other(event)
+            digest = self._other(event, body)
         chain = hashlib.sha256((prev or b"") + event.kind.encode() + b"\0" + digest).digest()
         self._chain, self._seq = chain, seq + 1
         n_tokens = len(event.token_ids) if event.token_ids is not None else None
-        return EventDigests(seq, self._step, digest, prev, chain, action, tokens, n_tokens, prompt, calls)
+        return EventDigests(
+            seq,
+            self._step,
+            digest,
+            prev,
+            chain,
+            action,
+            tokens,
+            n_tokens,
+            prompt,
+            calls,
+            body if raw else None,
+            reasoning,
+            len(raw),
+        )
 
     def _call(self, name: str, arguments: str, is_json: bool) -> CallDigest:
         canonical = self._masker.mask(canonical_arguments(arguments) if is_json else RAW + arguments)
-        return CallDigest(canonical, parts_digest(raw_bytes(name), raw_bytes(canonical)))
+        return CallDigest(
+            canonical,
+            parts_digest(raw_bytes(name), raw_bytes(canonical)),
+            hashlib.sha256(raw_bytes(arguments)).digest(),
+        )
 
-    def _completion(self, event: Event, calls: tuple[CallDigest, ...]) -> tuple[bytes, bytes | None]:
-        text = raw_bytes(event.text)
-        reasoning = _NONE if event.reasoning is None else raw_bytes(event.reasoning)
-        action = parts_digest(*(call.canonical_sha256 for call in calls)) if calls else None
+    def _completion(
+        self,
+        event: Event,
+        body: bytes,
+        reasoning: bytes | None,
+        calls: tuple[CallDigest, ...],
+        action: bytes | None,
+    ) -> bytes:
+        visible = body + (reasoning or _NONE)
+        self._text.update(visible if reasoning else visible.ljust(64, _NONE))
         if action is not None:
             self._n_calls += len(calls)
             self._actions.update(action)
-        text_digest = parts_digest(text, reasoning)
-        self._text.update(text_digest)
-        written = [raw_bytes(part) for call in event.calls for part in (call.name, call.arguments)]
-        self._refuter.update(parts_digest(text_digest, *written))
+        written = [part for call, made in zip(event.calls, calls, strict=True) for part in _written(call, made)]
+        self._refuter.update(parts_digest(visible, *written))
         self._usage(event)
         self._n_raw += event.is_raw_text
         self._reasoning_hidden |= event.reasoning_hidden
-        return parts_digest(text_digest, action or _NONE), action
+        return parts_digest(visible, action or _NONE)
 
     def _usage(self, event: Event) -> None:
         usage = event.usage
@@ -186,29 +221,26 @@ class RunDigester:
             self._prompt_ids.update(prompt)
         return tokens, prompt
 
-    def _other(self, event: Event) -> bytes:
+    def _other(self, event: Event, body: bytes) -> bytes:
         before = self._masker.n_masked_bytes
-        text = raw_bytes(self._masker.mask(event.text))
-        if event.kind is EventKind.OBSERVATION:
-            self._n_observation_masked += self._masker.n_masked_bytes - before
-            self._n_observations += 1
-            self._recorder_cut |= event.truncated_by_recorder
-            status = _NONE if event.exit_status is None else str(event.exit_status).encode()
-            digest = parts_digest(text, status)
-            self._observations.update(digest)
-            self._prompt_text.update(raw_bytes(event.text))
-            return digest
+        text = self._masker.mask(event.text)
+        masked = body if text == event.text else hashlib.sha256(raw_bytes(text)).digest()
         if event.kind is not EventKind.END:
-            self._prompt_text.update(parts_digest(event.kind.encode(), raw_bytes(event.text)))
-        return hashlib.sha256(text).digest()
+            self._prompt_text.update(parts_digest(event.kind.encode(), body))
+        if event.kind is not EventKind.OBSERVATION:
+            return masked
+        self._n_observation_masked += self._masker.n_masked_bytes - before
+        self._n_observations += 1
+        self._recorder_cut |= event.truncated_by_recorder
+        digest = parts_digest(masked, _NONE if event.exit_status is None else str(event.exit_status).encode())
+        self._observations.update(digest)
+        return digest
 
-    def facets(self, *, censored: bool = False) -> list[FacetDigest]:
+    def facets(self) -> list[FacetDigest]:
         """Digests of the whole run, one per facet; NULL ones carry their reason.
 
-        Args:
-            censored: the run was cut off from outside; said by `null_reason` of no facet, but by the run itself.
+        Whether the run was cut off is not theirs to say: the end reason is weighed when runs are compared.
         """
-        del censored  # the run's end reason is stored with the run and weighed when runs are compared
         return [
             *self._token_facets(),
             self._text_facet(),
