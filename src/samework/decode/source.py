@@ -1,0 +1,172 @@
+"""Bytes with a name: files, directories and bytes in memory, behind `model.reader.Source`.
+
+Refuses names that leave their directory, links that do, and anything that is not a regular file (a pipe would hang).
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
+
+from samework.decode.limits import DEFAULT, Limits
+from samework.errors import InputError, LimitExceeded
+from samework.text import shortened, visible
+
+
+class FileSource:
+    """One regular file."""
+
+    is_dir = False
+
+    def __init__(self, path: str | os.PathLike[str], label: str | None = None) -> None:
+        """Name a file; nothing is opened yet. label: what to show instead of the path."""
+        self.file = Path(path)
+        self.path = label or str(path)
+
+    def open(self) -> BinaryIO:
+        """A fresh stream of the file. Raises InputError where it cannot be opened or is no regular file."""
+        try:
+            stream = open(self.file, "rb", opener=_without_waiting)  # noqa: SIM115 (pathlib has no opener)
+        except OSError as error:
+            raise _unreadable(self.path, error) from error
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            stream.close()
+            raise InputError("not a regular file", place=visible(self.path))
+        return stream
+
+    def head(self, n_bytes: int = 65536) -> bytes:
+        """The first bytes."""
+        with self.open() as stream:
+            return stream.read(n_bytes)
+
+    def size(self) -> int:
+        """Length, bytes. Raises InputError where the file is gone."""
+        try:
+            return self.file.stat().st_size
+        except OSError as error:
+            raise _unreadable(self.path, error) from error
+
+    def child(self, name: str) -> FileSource | None:  # noqa: ARG002 (the protocol's)
+        """A file has none."""
+        return None
+
+    def names(self) -> list[str]:
+        """A file has none."""
+        return []
+
+
+class BytesSource:
+    """Bytes in memory, with a label for messages."""
+
+    is_dir = False
+
+    def __init__(self, path_label: str, data: bytes) -> None:
+        """Hold `data`; `path_label` is only shown."""
+        self.path = path_label
+        self.data = data
+
+    def open(self) -> BinaryIO:
+        """A fresh stream of the bytes."""
+        return io.BytesIO(self.data)
+
+    def head(self, n_bytes: int = 65536) -> bytes:
+        """The first bytes."""
+        return self.data[:n_bytes]
+
+    def size(self) -> int:
+        """Length, bytes."""
+        return len(self.data)
+
+    def child(self, name: str) -> BytesSource | None:  # noqa: ARG002 (the protocol's)
+        """Bytes have none."""
+        return None
+
+    def names(self) -> list[str]:
+        """Bytes have none."""
+        return []
+
+
+class DirSource:
+    """A directory: a tree of files that its readers may name, and no more."""
+
+    is_dir = True
+
+    def __init__(self, path: str | os.PathLike[str], limits: Limits = DEFAULT) -> None:
+        """Name a directory; nothing is listed yet."""
+        self.folder = Path(path)
+        self.path = str(path)
+        self.limits = limits
+
+    def open(self) -> BinaryIO:
+        """Raises InputError: a directory has no bytes of its own."""
+        raise InputError("is a directory", place=visible(self.path))
+
+    def head(self, n_bytes: int = 65536) -> bytes:  # noqa: ARG002 (the protocol's)
+        """Empty."""
+        return b""
+
+    def size(self) -> int:
+        """Bytes of all its files."""
+        return sum(found.size() for name in self.names() if (found := self.child(name)) is not None)
+
+    def child(self, name: str) -> FileSource | None:
+        """The file of that relative name, None where there is none.
+
+        Raises: InputError: the name, or a link on its way, leaves the directory.
+        """
+        return None if (found := self.place(name)) is None or not found.is_file() else FileSource(found)
+
+    def folder_below(self, name: str) -> DirSource | None:
+        """The directory of that relative name, None where there is none. Raises InputError as `child`."""
+        return None if (found := self.place(name)) is None or not found.is_dir() else DirSource(found, self.limits)
+
+    def place(self, name: str) -> Path | None:
+        """Where a relative name lies, None where nothing does. Raises InputError as `child`."""
+        refuse_name(name, self.path)
+        found = self.folder / name
+        try:
+            inside = found.resolve(strict=True).is_relative_to(self.folder.resolve(strict=True))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (OSError, RuntimeError) as error:  # a loop of links
+            raise _unreadable(str(found), error) from error
+        if not inside:
+            raise InputError(f"{shortened(name, 200)} leaves the directory through a link", place=visible(self.path))
+        return found
+
+    def names(self) -> list[str]:
+        """Relative names of its regular files, sorted. Hidden directories are skipped, links to directories too.
+
+        Raises: LimitExceeded: more names than `max_members`.
+        """
+        names: list[str] = []
+        for folder, folders, files in os.walk(self.folder):
+            folders[:] = sorted(name for name in folders if not name.startswith("."))
+            below = Path(folder).relative_to(self.folder)
+            names.extend((below / name).as_posix() for name in files if (Path(folder) / name).is_file())
+            if len(names) > self.limits.max_members:
+                raise LimitExceeded(f"more than {self.limits.max_members} files", place=visible(self.path))
+        return sorted(names)
+
+
+def refuse_name(name: str, where: str) -> None:
+    """Raise InputError for a name that is empty, absolute, has `..`, a NUL or a backslash."""
+    parts = PurePosixPath(name).parts
+    if not parts or name.startswith("/") or ".." in parts or "\0" in name or "\\" in name:
+        raise InputError(
+            f"the name {shortened(name, 200)!r} does not stay inside its directory",
+            place=visible(where),
+            code="unsafe-name",
+        )
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+
+
+def _unreadable(path: str, error: BaseException) -> InputError:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return InputError(f"cannot be read: {visible(reason)}", place=visible(path))

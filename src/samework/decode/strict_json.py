@@ -1,0 +1,175 @@
+"""One policy for JSON text: nothing is changed in silence, what cannot be kept is refused with its byte offset.
+
+Integers keep every digit, lone surrogates stay, NaN and Infinity are floats, a repeated key keeps its last value and
+is reported by `loads_checked`, a byte order mark is dropped. Refused: what is not JSON, nesting beyond the limit,
+integers beyond `max_digits`, decimals beyond a double.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+
+import orjson
+
+from samework.decode.limits import DEFAULT, Limits
+from samework.errors import DamagedRecord
+from samework.text import shortened
+
+BOM = b"\xef\xbb\xbf"
+_DIGITS_ALIKE = bytes(ord("0") if chr(byte) in "0123456789" else byte for byte in range(256))
+_LONG_RUN = b"0" * 19
+_LONG_INTEGER = re.compile(rb"(?<![0-9.])[0-9]{19}")
+_STRUCTURE = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+
+
+class NotJson(DamagedRecord):
+    """JSON text that cannot be kept as it is. offset: byte where it fails, from the start of the given text."""
+
+    def __init__(self, reason: str, offset: int, code: str = "damaged-record") -> None:
+        super().__init__(reason, place=f"byte {offset}", code=code)
+        self.offset = offset
+
+
+def loads(data: bytes | str, limits: Limits = DEFAULT) -> object:
+    r"""Decode one JSON text.
+
+    Raises: NotJson: it is not JSON, or it cannot be kept without loss.
+
+    >>> loads(b'{"n": 18446744073709551616, "n": 2}')
+    {'n': 2}
+    >>> loads(b'[18446744073709551616, "\\ud83d"]')
+    [18446744073709551616, '\ud83d']
+    """
+    raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+    if _LONG_RUN not in raw.translate(_DIGITS_ALIKE) or not _LONG_INTEGER.search(raw):
+        try:
+            value = orjson.loads(raw)
+        except orjson.JSONDecodeError:
+            return _decode(raw, limits, _plain_decoder(limits))
+        if raw.count(b"[") + raw.count(b"{") > limits.max_depth and _depth(value) > limits.max_depth:
+            raise _too_deep(0, limits)
+        return value
+    return _decode(raw, limits, _plain_decoder(limits))
+
+
+def loads_checked(data: bytes | str, limits: Limits = DEFAULT) -> tuple[object, list[str]]:
+    """Decode one JSON text and report what a plain decoder hides.
+
+    Returns: the value, and a sentence for each repeated key and each number that JSON does not know.
+    Raises: NotJson: as `loads`.
+
+    >>> loads_checked(b'{"a": 1, "a": 2}')
+    ({'a': 2}, ['the key "a" occurs twice in one object; the last value is kept'])
+    """
+    raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+    findings: list[str] = []
+
+    def pairs(items: list[tuple[str, object]]) -> dict[str, object]:
+        kept = dict(items)
+        if len(kept) != len(items):
+            seen: set[str] = set()
+            for key, _ in items:
+                if key in seen:
+                    findings.append(
+                        f'the key "{shortened(key, 60)}" occurs twice in one object; the last value is kept'
+                    )
+                seen.add(key)
+        return kept
+
+    def constant(word: str) -> float:
+        findings.append(f"{word} is not JSON; it is kept as a float")
+        return float(word.replace("Infinity", "inf"))
+
+    decoder = json.JSONDecoder(
+        object_pairs_hook=pairs, parse_int=_Numbers(limits).whole, parse_float=_finite, parse_constant=constant
+    )
+    return _decode(raw, limits, decoder), findings
+
+
+def first_value(text: str, start: int, limits: Limits = DEFAULT) -> tuple[object, int]:
+    """Decode the JSON value that begins at `start` of `text` and say where it ends (characters).
+
+    Raises: NotJson: there is none; `offset` counts characters here.
+    """
+    _refuse_deep(text, limits)
+    try:
+        return _plain_decoder(limits).raw_decode(text, start)
+    except json.JSONDecodeError as error:
+        raise NotJson(f"not JSON ({error.msg})", error.pos) from error
+    except RecursionError as error:
+        raise _too_deep(start, limits) from error
+
+
+class _Numbers:
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+
+    def whole(self, digits: str) -> int:
+        if len(digits) > self.limits.max_digits:
+            raise NotJson(f"an integer of {len(digits)} digits, beyond {self.limits.max_digits}", 0, "limit-exceeded")
+        return int(digits)
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):
+        raise NotJson(f"the number {shortened(digits, 30)} is beyond a double", 0)
+    return value
+
+
+def _plain_decoder(limits: Limits) -> json.JSONDecoder:
+    return json.JSONDecoder(parse_int=_Numbers(limits).whole, parse_float=_finite)
+
+
+def _decode(raw: bytes, limits: Limits, decoder: json.JSONDecoder) -> object:
+    skipped = len(BOM) if raw.startswith(BOM) else 0
+    try:
+        text = raw[skipped:].decode("utf-8")
+    except UnicodeDecodeError as error:
+        try:  # a str with lone surrogates was given
+            text = raw[skipped:].decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            raise NotJson("not UTF-8", skipped + error.start) from error
+    _refuse_deep(text, limits)
+    try:
+        return decoder.decode(text)
+    except json.JSONDecodeError as error:
+        at = skipped + len(text[: error.pos].encode("utf-8", "surrogatepass"))
+        raise NotJson(f"not JSON ({error.msg})", at) from error
+    except RecursionError as error:
+        raise _too_deep(skipped, limits) from error
+
+
+def _refuse_deep(text: str, limits: Limits) -> None:
+    if text.count("[") + text.count("{") <= limits.max_depth:
+        return
+    depth = 0
+    for found in _STRUCTURE.finditer(text):
+        mark = found.group()
+        if mark in "[{":
+            depth += 1
+            if depth > limits.max_depth:
+                raise _too_deep(len(text[: found.start()].encode("utf-8", "surrogatepass")), limits)
+        elif mark in "]}":
+            depth -= 1
+
+
+def _depth(value: object) -> int:
+    """Levels of nesting, without recursion."""
+    level, depth = [value], 0
+    while level:
+        below: list[object] = []
+        for node in level:
+            if isinstance(node, dict):
+                below.extend(node.values())
+            elif isinstance(node, list):
+                below.extend(node)
+        level = [node for node in below if isinstance(node, dict | list)]
+        depth += 1
+    return depth
+
+
+def _too_deep(offset: int, limits: Limits) -> NotJson:
+    return NotJson(f"nested deeper than {limits.max_depth} levels", offset, "limit-exceeded")
