@@ -1,0 +1,84 @@
+"""Components: the digests from which the verdicts of tokens, tree and tests follow, and how they follow.
+
+A component of a run is a pair of codes (comparable, value). Of two runs it is EQUAL, UNEQUAL or INCOMPARABLE, by
+equality of codes alone. Verdicts are functions of these states, so that a pair can be judged one by one and all
+pairs can be counted by grouping (see `counts`), and both must agree.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from samework.model.words import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_S, _D, _U, _NA = Verdict.SAME, Verdict.DIFFERENT, Verdict.UNKNOWN, Verdict.NOT_APPLICABLE
+
+# tokens: all ids; completion ids only (refute); text or usage of one recorder (refute).
+TOKEN_COMPONENTS = ("tok", "comp", "ref")
+# tree: Git oid; content digest (across object formats); post-images on a recorded base; on an assumed base.
+TREE_COMPONENTS = ("oid", "tcd", "pat", "pata")
+# tests: recorded suite and environment; assumed ones; at least `min_tests` nodes ran.
+TEST_COMPONENTS = ("tst", "tsta", "ran")
+COMPONENTS = TOKEN_COMPONENTS + TREE_COMPONENTS + TEST_COMPONENTS
+INCOMPARABLE_CODE = -1
+
+
+class State(IntEnum):
+    """State of one component of a pair; the order is that of the counting transform."""
+
+    INCOMPARABLE = 0
+    UNEQUAL = 1
+    EQUAL = 2
+
+
+States = "Mapping[str, State]"
+
+
+def state(comparable_a: int, value_a: int, comparable_b: int, value_b: int) -> State:
+    """State of one component from the codes of two runs.
+
+    >>> state(1, 5, 1, 5), state(1, 5, 1, 6), state(-1, 5, -1, 5)
+    (<State.EQUAL: 2>, <State.UNEQUAL: 1>, <State.INCOMPARABLE: 0>)
+    """
+    if comparable_a == INCOMPARABLE_CODE or comparable_a != comparable_b:
+        return State.INCOMPARABLE
+    return State.EQUAL if value_a == value_b else State.UNEQUAL
+
+
+def tokens_verdict(states: Mapping[str, State]) -> tuple[Verdict, str]:
+    """Verdict of the token facet, and the component that decided ("" where none did)."""
+    if states["tok"] is not State.INCOMPARABLE:
+        return (_S if states["tok"] is State.EQUAL else _D), "tok"
+    for name in ("comp", "ref"):
+        if states[name] is State.UNEQUAL:
+            return _D, name
+    return _U, ""
+
+
+def tree_verdict(states: Mapping[str, State], *, applies: bool = True) -> tuple[Verdict, str]:
+    """Verdict of the tree facet in the strongest form that both runs have."""
+    for name in TREE_COMPONENTS:
+        if states[name] is not State.INCOMPARABLE:
+            return (_S if states[name] is State.EQUAL else _D), name
+    return (_U if applies else _NA), ""
+
+
+def tests_verdict(states: Mapping[str, State]) -> tuple[Verdict, str]:
+    """Verdict of the tests facet; equality of reports in which too little ran decides nothing."""
+    for name in ("tst", "tsta"):
+        if states[name] is State.UNEQUAL:
+            return _D, name
+        if states[name] is State.EQUAL:
+            return (_S, name) if states["ran"] is State.EQUAL else (_U, "ran")
+    return _U, ""
+
+
+def is_weak(tree: Verdict, tree_by: str, tests_by: str) -> bool:
+    """True where the class that these verdicts give rests on an assumed base or an assumed test environment."""
+    if tree is _S:
+        return tree_by == "pata"
+    return tree_by == "pata" or tests_by == "tsta"

@@ -1,0 +1,5 @@
+-- equivalence/treeless_tasks: tasks whose runs are of a kind that leaves no tree, and left none.
+-- Reads the temp table signature. Columns: task text.
+select task from signature
+group by task
+having bool_and(kind in ('tool-use', 'text') and oid_c = -1 and tcd_c = -1 and pat_c = -1 and pata_c = -1)
