@@ -1,0 +1,252 @@
+"""Open, make and find a store. Its one job: a checked DuckDB connection beside `objects.git` and `sources/`.
+
+Refuses: a directory that is no store, a store of a newer schema, a store that another process holds, damaged bytes.
+No connection may read or write a file other than the store itself (`enable_external_access=false`), so nothing that a
+foreign database holds, views and macros included, reaches the machine.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import duckdb
+
+from samework.errors import NotFound, StoreDamaged, StoreError, StoreLocked
+from samework.store import migrate, witness
+from samework.store.sources import SourceStore
+from samework.store.tables import APPLICATION_ID, SCHEMA_VERSION
+from samework.text import shortened, visible
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+STORE_NAME: Final = ".samework"
+DATABASE_NAME: Final = "store.duckdb"
+MARKER_NAME: Final = "format"
+_OBJECTS_NAME: Final = "objects.git"
+_SOURCES_NAME: Final = "sources"
+_TEMPORARY_NAME: Final = "tmp"
+_READ_MEMORY: Final = "2GB"
+WRITE_MEMORY: Final = "128MB"
+# Small row groups leave memory early: an uncommitted batch is written as it grows instead of being held whole.
+_ROW_GROUP_ROWS: Final = 8192
+_HOLDER = re.compile(r"Conflicting lock is held in (?P<program>.*?) \(PID (?P<pid>\d+)\)")
+_DAMAGE = re.compile(r"corrupt|checksum|not a valid DuckDB|deserializ|serializ|Failed to load metadata", re.IGNORECASE)
+_NEWER_FILE = re.compile(r"version number|newer", re.IGNORECASE)
+
+
+class StoreHandle:
+    """An open store.
+
+    root: the `.samework` directory. db: its DuckDB connection. read_only: as opened. objects_path: our bare Git object
+    database (made by `trees`, may not exist yet). sources: the ingested bytes. Use it as a context manager.
+    """
+
+    def __init__(self, root: Path, db: duckdb.DuckDBPyConnection, *, read_only: bool) -> None:
+        self.root = root
+        self.db = db
+        self.read_only = read_only
+        self.objects_path = root / _OBJECTS_NAME
+        self.sources = SourceStore(root / _SOURCES_NAME)
+
+    @property
+    def database_path(self) -> Path:
+        """The DuckDB file."""
+        return self.root / DATABASE_NAME
+
+    def close(self) -> None:
+        """Close the connection; after a write the log is folded into the file first, so that none lies at rest."""
+        try:
+            if not self.read_only:
+                self.db.execute("CHECKPOINT")
+        except duckdb.Error as error:
+            raise StoreError(f"the store could not be brought to rest: {first_line(error)}") from error
+        finally:
+            self.db.close()
+
+    def __enter__(self) -> StoreHandle:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self.close()
+        else:
+            self.db.close()
+
+
+def find_store(start: Path | None = None) -> Path:
+    """The store to use: `SAMEWORK_STORE` where it is set, else the nearest `.samework` at or above `start`.
+
+    Raises: NotFound: there is none.
+    """
+    named = os.environ.get("SAMEWORK_STORE")
+    if named:
+        return Path(named)
+    here = (start or Path.cwd()).resolve()
+    for place in (here, *here.parents):
+        if is_store(place / STORE_NAME):
+            return place / STORE_NAME
+    raise NotFound(
+        f"no store ({STORE_NAME}) here or above",
+        place=visible(str(here), one_line=True),
+        hint="`samework init` makes one, `--store DIR` or SAMEWORK_STORE names one.",
+        code="no-store",
+    )
+
+
+def is_store(path: Path) -> bool:
+    """True where `path` looks like a store; its database is not opened."""
+    return (path / DATABASE_NAME).is_file() and _marker(path) is not None
+
+
+def create_store(path: Path) -> StoreHandle:
+    """Make an empty store and open it for writing. It is made aside and moved, so none is ever seen half made.
+
+    Raises: StoreError: something already lies there, or the directory cannot be written.
+    """
+    path = Path(path)
+    shown = visible(str(path), one_line=True)
+    if is_store(path):
+        raise StoreError("there is a store already", place=shown, code="store-exists")
+    aside = path.with_name(f"{path.name}.new-{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(aside, ignore_errors=True)
+        (aside / _SOURCES_NAME).mkdir(parents=True)
+        (aside / MARKER_NAME).write_text(f"{APPLICATION_ID} {SCHEMA_VERSION}\n", encoding="ascii")
+        with _connected(aside, read_only=False) as handle:
+            migrate.create_schema(handle.db)
+        aside.rename(path)
+    except OSError as error:
+        raise StoreError(f"the store cannot be made: {error.strerror}", place=shown, code="store-exists") from error
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+    return open_store(path, read_only=False)
+
+
+def open_store(path: Path, *, read_only: bool) -> StoreHandle:
+    """Open a store after checking whose it is and of which version; an older one is migrated.
+
+    Raises: NotFound: no store there. StoreLocked: another process holds it. StoreDamaged: its bytes are damaged.
+        StoreError: it is newer than this program, or not a store of samework.
+    """
+    path = Path(path)
+    shown = visible(str(path), one_line=True)
+    if not (path / DATABASE_NAME).is_file():
+        raise NotFound("no store there", place=shown, hint="`samework init` makes one.", code="no-store")
+    _check_version(_marker(path), shown)
+    handle = _connected(path, read_only=read_only)
+    try:
+        version = migrate.schema_version(handle.db)
+        _check_version(version, shown)
+        if version is not None and version < SCHEMA_VERSION:
+            handle = _migrated(handle, read_only=read_only)
+        witness.check(handle.db, path)
+        migrate.install_temporary_views(handle.db)
+    except duckdb.Error as error:
+        handle.db.close()
+        raise StoreDamaged(f"the database does not read: {first_line(error)}", place=shown, hint=_RESTORE) from error
+    except StoreError:
+        handle.db.close()
+        raise
+    return handle
+
+
+_RESTORE: Final = "`samework verify` names what is damaged; restore a backup, or ingest the files anew."
+
+
+def first_line(error: BaseException) -> str:
+    """What DuckDB said, one visible line."""
+    return shortened(str(error).split("\n", 1)[0], 300)
+
+
+def _migrated(handle: StoreHandle, *, read_only: bool) -> StoreHandle:
+    root = handle.root
+    if handle.read_only:
+        handle.db.close()
+        handle = _connected(root, read_only=False)
+    migrate.migrate(handle.db)
+    (root / MARKER_NAME).write_text(f"{APPLICATION_ID} {SCHEMA_VERSION}\n", encoding="ascii")
+    if not read_only:
+        return handle
+    handle.close()
+    return _connected(root, read_only=True)
+
+
+def _marker(path: Path) -> int | None:
+    try:
+        words = (path / MARKER_NAME).read_text(encoding="ascii", errors="replace")[:100].split()
+    except OSError:
+        return None
+    return int(words[1]) if len(words) == 2 and words[0] == APPLICATION_ID and words[1].isdigit() else None  # noqa: PLR2004
+
+
+def _check_version(version: int | None, shown: str) -> None:
+    if version is None:
+        raise StoreError("the directory holds a database, but no store of samework", place=shown, code="not-a-store")
+    if version > SCHEMA_VERSION:
+        raise StoreError(
+            f"the store has schema version {version}, this program knows {SCHEMA_VERSION}",
+            place=shown,
+            hint="Use a newer samework; the store was not touched.",
+            code="store-newer",
+        )
+
+
+def _connected(root: Path, *, read_only: bool) -> StoreHandle:
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "enable_external_access": "false",
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        "memory_limit": _READ_MEMORY if read_only else WRITE_MEMORY,
+        "temp_directory": str(root / _TEMPORARY_NAME),
+        "preserve_insertion_order": "false",
+    }
+    shown = visible(str(root), one_line=True)
+    try:
+        db = duckdb.connect(str(root / DATABASE_NAME), read_only=read_only, config=config)
+    except duckdb.Error as error:
+        raise _opening_failure(error, shown) from error
+    return StoreHandle(root, db, read_only=read_only)
+
+
+def _opening_failure(error: duckdb.Error, shown: str) -> StoreError:
+    said = str(error)
+    found = _HOLDER.search(said)
+    if found:
+        pid = int(found["pid"])
+        return StoreLocked(
+            f"another process (pid {pid}, {_command(pid, found['program'])}) holds the store",
+            place=shown,
+            hint="Wait until it ends, then repeat the command.",
+        )
+    if "different configuration" in said or "already attached" in said:
+        return StoreLocked(
+            f"this process (pid {os.getpid()}) holds the store already in another mode",
+            place=shown,
+            hint="Close the other handle first.",
+        )
+    if "lock" in said.lower():
+        return StoreLocked(f"another process holds the store: {first_line(error)}", place=shown)
+    if _NEWER_FILE.search(said) and not _DAMAGE.search(said):
+        return StoreError(
+            f"the file was written by a newer DuckDB: {first_line(error)}", place=shown, code="store-newer"
+        )
+    if _DAMAGE.search(said):
+        return StoreDamaged(f"the database is damaged: {first_line(error)}", place=shown, hint=_RESTORE)
+    return StoreError(f"the database does not open: {first_line(error)}", place=shown)
+
+
+def _command(pid: int, program: str) -> str:
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+    except OSError:
+        words = []
+    line = b" ".join(words).decode("utf-8", "replace") or program
+    return shortened(line, 120)

@@ -1,0 +1,149 @@
+"""The bytes that were ingested, zstd-compressed, by their sha256. Written once, never changed, never guessed.
+
+A file is made aside, brought to disk and moved, so a name in `sources/` always stands for whole bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+import zstandard
+
+from samework.errors import NotFound, StoreDamaged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_CHUNK_BYTES: Final = 1 << 20
+_LEVEL: Final = 1
+_SUFFIX: Final = ".zst"
+_DIGEST_DIGITS: Final = 64
+
+
+class SourceStore:
+    """The `sources/` directory of a store."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def path_of(self, sha256: str | bytes) -> Path:
+        """Where the bytes with this digest lie or would lie."""
+        digits = sha256.hex() if isinstance(sha256, bytes) else sha256
+        if len(digits) != _DIGEST_DIGITS or not all(digit in "0123456789abcdef" for digit in digits):
+            raise ValueError("not a sha256 digest")
+        return self.root / digits[:2] / f"{digits}{_SUFFIX}"
+
+    def has(self, sha256: str | bytes) -> bool:
+        """True where the bytes are held."""
+        return self.path_of(sha256).exists()
+
+    def put(self, stream: BinaryIO) -> str:
+        """Keep all bytes of a stream; returns their sha256 in hex. Twice the same bytes are kept once.
+
+        Reads in chunks of 1 MiB; hashing and compression run while the next chunk is read. Memory is flat.
+
+        Raises: OSError: the disk is full or not writable; nothing is left behind.
+        """
+        self.root.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=".put-", dir=self.root)
+        try:
+            with os.fdopen(handle, "wb") as out:
+                digits = _compress(stream, out)
+                final = self.path_of(digits)
+                if final.exists():
+                    os.unlink(name)  # noqa: PTH108 (a name from mkstemp)
+                    return digits
+                out.flush()
+                os.fsync(out.fileno())
+            final.parent.mkdir(exist_ok=True)
+            os.replace(name, final)  # noqa: PTH105
+            _sync_directory(final.parent)
+        except BaseException:
+            if os.path.exists(name):  # noqa: PTH110
+                os.unlink(name)  # noqa: PTH108
+            raise
+        return digits
+
+    def put_bytes(self, data: bytes) -> str:
+        """Keep some bytes; returns their sha256 in hex."""
+        return self.put(io.BytesIO(data))
+
+    def open(self, sha256: str | bytes) -> BinaryIO:
+        """A stream of the bytes as they were ingested. Content is not checked here; `verify` does that.
+
+        Raises: NotFound: no such bytes are held.
+        """
+        try:
+            raw = self.path_of(sha256).open("rb")
+        except FileNotFoundError as error:
+            shown = sha256.hex() if isinstance(sha256, bytes) else sha256
+            raise NotFound(f"the bytes of source {shown} are not held", code="source-missing") from error
+        return io.BufferedReader(
+            zstandard.ZstdDecompressor().stream_reader(raw, closefd=True, read_across_frames=True), _CHUNK_BYTES
+        )
+
+    def digests(self) -> Iterator[str]:
+        """The sha256 of everything held, sorted."""
+        if self.root.is_dir():
+            yield from sorted(path.name.removesuffix(_SUFFIX) for path in self.root.glob(f"??/*{_SUFFIX}"))
+
+    def verify(self) -> Iterator[tuple[str, str]]:
+        """Re-hash every file; yields (digest, what is wrong) for those that do not hold what their name says."""
+        for digits in self.digests():
+            try:
+                held = self.rehash(digits)
+            except StoreDamaged as error:
+                yield digits, error.message
+                continue
+            if held != digits:
+                yield digits, f"its bytes hash to {held}"
+
+    def rehash(self, sha256: str) -> str:
+        """sha256 of what a file really decompresses to.
+
+        Raises: StoreDamaged: it does not decompress.
+        """
+        hasher = hashlib.sha256()
+        try:
+            with self.open(sha256) as stream:
+                while data := stream.read(_CHUNK_BYTES):
+                    hasher.update(data)
+        except zstandard.ZstdError as error:
+            raise StoreDamaged(f"it does not decompress ({error})") from error
+        return hasher.hexdigest()
+
+
+def _compress(stream: BinaryIO, out: BinaryIO) -> str:
+    hasher = hashlib.sha256()
+    compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).chunker(chunk_size=_CHUNK_BYTES)
+
+    def write(data: bytes) -> None:
+        hasher.update(data)
+        for piece in compressor.compress(data):
+            out.write(piece)
+
+    with ThreadPoolExecutor(1, thread_name_prefix="source") as worker:
+        before = None
+        while data := stream.read(_CHUNK_BYTES):
+            if before is not None:
+                before.result()
+            before = worker.submit(write, data)
+        if before is not None:
+            before.result()
+    for piece in compressor.finish():
+        out.write(piece)
+    return hasher.hexdigest()
+
+
+def _sync_directory(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

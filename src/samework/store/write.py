@@ -1,0 +1,316 @@
+"""Write batches of rows: Arrow chunks into DuckDB, one transaction per batch, with the ledger of what was written.
+
+Usage, exactly::
+
+    with BatchWriter(handle) as writer:          # rolls back if the block raises
+        writer.begin()
+        run_key = writer.next_key("run")         # also "test_report", "defect"
+        writer.append("run", {"run_key": [run_key], "run_id": ["0123456789abcdef"], ...})
+        writer.append("event", {"run_key": [...], "seq": [...], ...})   # any number of rows, plain lists
+        writer.append_bodies([sha256, ...], [text, ...])                # bytes and str; duplicates cost little
+        mark = writer.mark()                     # before a source, to take back only that source
+        writer.undo_to(mark)                     # removes every row appended since (keys handed out stay used)
+        writer.replace("run", {...})             # whole rows instead of those with the same primary key
+        writer.delete("manifest_field", "run_key", [run_key])
+        writer.read("SELECT ...", {"name": 1})   # rows, with what this batch wrote before
+        batch = writer.commit([{"source_sha256": ..., "settings_sha256": ..., "path": ..., ...}])   # no "batch" in it
+        writer.begin()                           # the next batch
+
+`append` takes column lists: columns that may be NULL or have a default in `tables.py` may be left out. `bytes` for
+BLOB, `int`, `str` (through `text.storable`: lone surrogates are refused by Arrow), `bool`. Lists are copied. Chunks are
+written by a thread of the writer while the caller goes on; an error in it is raised by the next call. `handle.db` sees a
+batch only after `commit`. Nothing of a batch is in the store before `commit` returns, and all of it is afterwards.
+
+Best: append whole runs or a few hundred rows a call; commit after about 64 MB of text or 500 small sources.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+import duckdb
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as compute
+
+from samework.errors import StoreError
+from samework.store import columns as arrow
+from samework.store import ddl, ledger, witness
+from samework.store.connection import first_line
+from samework.store.ddl import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from types import TracebackType
+
+    from samework.store.connection import StoreHandle
+
+_CHUNK_ROWS: Final = 16_384
+_CHUNK_BYTES: Final = 8 << 20
+_N_QUEUED: Final = 2
+_N_REMEMBERED_BODIES: Final = 1 << 16
+KEYS: Final = {"run": "run_key", "test_report": "report_key", "defect": "defect_key"}
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """A place in a batch to which it can be taken back."""
+
+    keys: dict[str, int]
+    pending: dict[str, int]
+    n_flushed: dict[str, int]
+
+
+class BatchWriter:
+    """Writes batches to a store opened for writing; see the module's usage."""
+
+    def __init__(self, handle: StoreHandle) -> None:
+        if handle.read_only:
+            raise StoreError("the store is open for reading only")
+        self._handle = handle
+        self._db = handle.db.cursor()
+        self._chunks: dict[str, arrow.ArrowChunk] = {}
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="store")
+        self._queue: deque[Future[None]] = deque()
+        self._open = False
+        self._reset()
+
+    def _reset(self) -> None:
+        self._pending: dict[str, dict[str, list[object]]] = {}
+        self._n_pending: dict[str, int] = {}
+        self._n_flushed: dict[str, int] = {}
+        self._body_bytes = 0
+        self._seen_bodies: set[bytes] = set()
+        self._shares: dict[str, ledger.Share] = {}
+        self._keys: dict[str, int] = {}
+        self.batch = 0
+
+    def begin(self) -> int:
+        """Begin a batch; returns its number, which goes into the ledger and the source rows."""
+        if self._open:
+            raise ValueError("a batch is open already")
+        self._reset()
+        self._db.execute("BEGIN TRANSACTION")
+        self._open = True
+        for table, column in KEYS.items():
+            query = f"SELECT coalesce(max({quoted(column)}), 0) FROM main.{quoted(table)}"  # noqa: S608 (own names)
+            self._keys[table] = self._scalar(query)
+        self.batch = 1 + self._scalar("SELECT coalesce(max(batch), 0) FROM main.ingest_ledger")
+        return self.batch
+
+    def next_key(self, name: str) -> int:
+        """The next free number for a "run", "test_report" or "defect", from 1."""
+        self._keys[name] += 1
+        return self._keys[name]
+
+    def append(self, table: str, columns: Mapping[str, Sequence[object]]) -> None:
+        """Add rows, given as columns of equal length.
+
+        Raises: ValueError: columns are unknown, missing or unequal. StoreError: an earlier chunk could not be written.
+        """
+        count = arrow.n_rows(table, columns)
+        if count == 0:
+            return
+        if table == "body":
+            self.append_bodies(columns["sha256"], columns["text"])  # type: ignore[arg-type]
+            return
+        pending = self._pending.get(table)
+        if pending is not None and pending.keys() != columns.keys():
+            self._flush(table)
+            pending = None
+        if pending is None:
+            pending = self._pending[table] = {name: [] for name in columns}
+        for name, values in columns.items():
+            pending[name].extend(values)
+        self._n_pending[table] = self._n_pending.get(table, 0) + count
+        if self._n_pending[table] >= _CHUNK_ROWS:
+            self._flush(table)
+
+    def append_bodies(self, sha256: Sequence[bytes], text: Sequence[str]) -> None:
+        """Add bodies of text under the sha256 of their raw bytes; those that the store holds are left alone."""
+        pending = self._pending.setdefault("body", {"sha256": [], "text": []})
+        seen = self._seen_bodies
+        for key, body in zip(sha256, text, strict=True):
+            if key in seen:
+                continue
+            seen.add(key)
+            pending["sha256"].append(key)
+            pending["text"].append(body)
+            self._body_bytes += len(body)
+            if self._body_bytes >= _CHUNK_BYTES:
+                self._n_pending["body"] = len(pending["sha256"])
+                self._flush("body")
+                pending = self._pending.setdefault("body", {"sha256": [], "text": []})
+        self._n_pending["body"] = len(pending["sha256"])
+        if len(seen) > _N_REMEMBERED_BODIES:
+            self._flush("body")
+            seen.clear()
+
+    def has_body(self, sha256: bytes) -> bool:
+        """True where this batch surely brought that body already; False may be either."""
+        return sha256 in self._seen_bodies
+
+    def mark(self) -> Mark:
+        """The present place in the batch, for `undo_to`."""
+        return Mark(dict(self._keys), dict(self._n_pending), dict(self._n_flushed))
+
+    def undo_to(self, mark: Mark) -> None:
+        """Take back every row appended since the mark, except bodies of text, which do no harm unreferenced.
+
+        Rows of `ruleset` stay as well. Rows that `replace` or `delete` changed since then do not come back: roll back.
+        """
+        for table in list(self._pending):
+            if self._n_flushed.get(table, 0) == mark.n_flushed.get(table, 0):
+                keep = mark.pending.get(table, 0)
+                if table not in {"body", "ruleset"}:
+                    for values in self._pending[table].values():
+                        del values[keep:]
+                    self._n_pending[table] = keep
+        self._flush_all()
+        for key_table, column in KEYS.items():
+            for table, model in ddl.tables_by_name().items():
+                if column in model.model_fields and table not in ledger.UNCOUNTED and self._owns(table, column):
+                    self._delete_where(table, f"{quoted(column)} > ?", [mark.keys[key_table]])
+
+    @staticmethod
+    def _owns(table: str, column: str) -> bool:
+        """A table is taken back by its own key; a defect by its own number, for it may belong to no run."""
+        return KEYS.get(table, column) == column
+
+    def delete(self, table: str, column: str, values: Sequence[object]) -> int:
+        """Delete rows whose column is one of some values; returns how many."""
+        sql_type, _ = ddl.column_types(ddl.tables_by_name()[table])[column]
+        return self._delete_where(table, f"{quoted(column)} IN (SELECT unnest(?::{sql_type}[]))", [list(values)])
+
+    def replace(self, table: str, columns: Mapping[str, Sequence[object]]) -> None:
+        """Put whole rows in the place of those with the same primary key."""
+        key = ddl.primary_key(ddl.tables_by_name()[table])
+        condition = " AND ".join(f"{quoted(name)} = ?" for name in key)
+        for row in zip(*(columns[name] for name in key), strict=True):
+            self._delete_where(table, condition, list(row))
+        self.append(table, columns)
+
+    def read(
+        self, query: str, parameters: Mapping[str, object] | Sequence[object] | None = None
+    ) -> list[tuple[object, ...]]:
+        """Rows of a query of our own that sees this batch."""
+        self._flush_all()
+        return self._db.execute(query, parameters).fetchall()
+
+    def commit(self, sources: Sequence[Mapping[str, object]] = ()) -> int:
+        """Write the source rows and the ledger, commit, bring the file to rest; returns the batch.
+
+        Raises: StoreError: the disk is full or the database refused; nothing of the batch is in the store.
+        """
+        for source in sources:
+            self.append("source", {name: [value] for name, value in {**source, "batch": self.batch}.items()})
+        self._flush_all()
+        written = datetime.now(UTC).isoformat(timespec="seconds")
+        rows = [
+            [self.batch, table, share.n_rows, share.digest, written]
+            for table, share in sorted(self._shares.items())
+            if share != ledger.Share()
+        ]
+        try:
+            if rows:
+                self._db.executemany("INSERT INTO main.ingest_ledger VALUES (?, ?, ?, ?, ?)", rows)
+            self._db.execute("COMMIT")
+        except duckdb.Error as error:
+            self.rollback()
+            raise StoreError(f"the batch could not be committed: {first_line(error)}") from error
+        self._open = False
+        self._db.execute("CHECKPOINT")
+        witness.write(self._db, self._handle.root)
+        return self.batch
+
+    def rollback(self) -> None:
+        """Forget the batch."""
+        while self._queue:
+            self._queue.popleft().exception()
+        if self._open:
+            self._open = False
+            try:
+                self._db.execute("ROLLBACK")
+            except duckdb.TransactionException:  # the failed commit has ended it
+                pass
+        self._reset()
+
+    def close(self) -> None:
+        """Roll back what is open and end the writer's thread."""
+        self.rollback()
+        self._worker.shutdown()
+        self._db.close()
+
+    def __enter__(self) -> BatchWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _scalar(self, query: str) -> int:
+        return int(self._db.execute(query).fetchall()[0][0])
+
+    def _flush(self, table: str) -> None:
+        pending = self._pending.pop(table, None)
+        self._n_pending[table] = 0
+        if table == "body":
+            self._body_bytes = 0
+        if not pending:
+            return
+        try:
+            rows = arrow.arrow_table(table, pending)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError) as error:
+            raise ValueError(f"{table}: {error}") from error
+        if not rows.num_rows:
+            return
+        self._n_flushed[table] = self._n_flushed.get(table, 0) + rows.num_rows
+        while len(self._queue) >= _N_QUEUED:
+            self._wait()
+        self._queue.append(self._worker.submit(self._write, table, rows))
+
+    def _flush_all(self) -> None:
+        for table in list(self._pending):
+            self._flush(table)
+        while self._queue:
+            self._wait()
+
+    def _wait(self) -> None:
+        try:
+            self._queue.popleft().result()
+        except duckdb.Error as error:
+            self.rollback()
+            raise StoreError(f"rows could not be written: {first_line(error)}") from error
+
+    def _write(self, table: str, rows: pa.Table) -> None:
+        name = f"chunk_{table}"
+        chunk = self._chunks.get(table)
+        if chunk is None:
+            chunk = self._chunks[table] = arrow.ArrowChunk(rows)
+            self._db.register(name, chunk)
+        chunk.table = rows
+        if table == "body":
+            chunk.table = rows = self._new_bodies(rows)
+        share = ledger.read_share(self._db, ledger.share_query(table, name))
+        self._db.execute(f"INSERT INTO main.{quoted(table)} SELECT * FROM {name}")  # noqa: S608 (own names)
+        self._shares[table] = self._shares.get(table, ledger.Share()) + share
+        chunk.table = arrow.empty_table(table)
+
+    def _new_bodies(self, rows: pa.Table) -> pa.Table:
+        query = "SELECT DISTINCT sha256 FROM main.body SEMI JOIN chunk_body USING (sha256)"
+        known = self._db.execute(query).fetchall()
+        if not known:
+            return rows
+        held = pa.array([row[0] for row in known], pa.binary())
+        return rows.filter(compute.invert(compute.is_in(rows["sha256"], value_set=held)))
+
+    def _delete_where(self, table: str, condition: str, values: list[object]) -> int:
+        self._flush_all()
+        share = ledger.read_share(self._db, ledger.share_query(table, f"main.{quoted(table)}", condition), values)
+        if share.n_rows:
+            self._db.execute(f"DELETE FROM main.{quoted(table)} WHERE {condition}", values)  # noqa: S608 (own names)
+            self._shares[table] = self._shares.get(table, ledger.Share()) - share
+        return share.n_rows
