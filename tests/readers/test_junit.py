@@ -1,0 +1,191 @@
+"""The reader of JUnit XML: outcomes, conflicts, ids and completeness, against independent counts."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from samework.decode.source import BytesSource, FileSource
+from samework.errors import InputError
+from samework.model.records import SuiteReport
+from samework.readers.junit import READER, node_id
+from samework.readers.pytest_json import READER as PYTEST_JSON
+
+
+def report_of(xml: str) -> SuiteReport:
+    (report,) = READER.read(BytesSource("report.xml", xml.encode()))
+    assert isinstance(report, SuiteReport)
+    return report
+
+
+def suite(*cases: str, tests: int | None = None, name: str = "pytest") -> SuiteReport:
+    count = len(cases) if tests is None else tests
+    return report_of(f'<testsuites><testsuite name="{name}" tests="{count}">{"".join(cases)}</testsuite></testsuites>')
+
+
+def case(name: str, child: str = "", classname: str = "test_m", extra: str = "") -> str:
+    return f'<testcase classname="{classname}" name="{name}" {extra}>{child}</testcase>'
+
+
+def outcomes(report: SuiteReport) -> list[tuple[str, str]]:
+    return [(outcome.node, outcome.outcome.value) for outcome in report.outcomes]
+
+
+def test_every_sample_gives_each_of_its_elements_or_a_named_error(shared_path):
+    refused = []
+    for path in sorted(shared_path("data", "test-reports", "junit").iterdir()):
+        try:
+            (report,) = READER.read(FileSource(path))
+        except InputError as error:
+            refused.append((path.name.split("__")[-1], error.place == str(path)))
+            continue
+        named = len(re.findall(rb"<testcase\s[^>]*\bname=", path.read_bytes()))
+        assert len(report.outcomes) == named, path.name
+    assert sorted(refused) == [
+        (name, True)
+        for name in ("TEST-test.CorruptTest.xml", "corrupt-xml.xml", "empty.xml", "non-junit.xml", "non-xml.xml")
+    ]
+
+
+def test_only_junit_roots_are_claimed(shared_path):
+    claimed = [
+        path.name
+        for path in shared_path("data", "test-reports", "junit").iterdir()
+        if not READER.sniff((source := FileSource(path)).head(), source)
+    ]
+    assert sorted(name.split("__")[-1] for name in claimed) == ["empty.xml", "non-junit.xml", "non-xml.xml"]
+    assert READER.sniff(b'{"a": "<testsuites>"}', BytesSource("x", b"")) == 0
+
+
+def test_both_reports_of_one_session_agree_on_a_failure_with_a_failing_tear_down(shared_path):
+    folder = shared_path("cases", "junit-teardown-double")
+    (xml,) = READER.read(FileSource(folder / "report.xml"))
+    (json_report,) = PYTEST_JSON.read(FileSource(folder / "report.json"))
+    assert sorted(outcomes(xml)) == sorted(outcomes(json_report))
+    assert (len(outcomes(xml)), xml.complete, json_report.complete) == (3, True, True)
+    assert any("1 tests are listed twice" in finding for finding in xml.findings)
+
+
+def test_both_reports_of_one_session_agree_on_a_crashed_worker(shared_path):
+    folder = shared_path("cases", "xdist-crash")
+    (xml,) = READER.read(FileSource(folder / "a.xml"))
+    (json_report,) = PYTEST_JSON.read(FileSource(folder / "a.json"))
+    assert sorted(outcomes(xml)) == sorted(outcomes(json_report))
+    assert dict(outcomes(xml))["test_crash.py::test_boom"] == "error"
+
+
+def test_a_crash_and_a_pass_of_one_id_are_a_conflict(shared_path):
+    (report,) = READER.read(FileSource(shared_path("cases", "xdist-crash", "b.xml")))
+    assert outcomes(report) == [("test_m.py::test_x", "error"), ("test_m.py::test_x", "passed")]
+    assert any("conflicting" in finding for finding in report.findings)
+
+
+def test_an_id_listed_twice_keeps_both_outcomes(shared_path):
+    (report,) = READER.read(FileSource(shared_path("cases", "flaky-two-testcases", "report.xml")))
+    assert outcomes(report) == [("T::test_x", "passed"), ("T::test_x", "failed")]
+
+
+def test_elements_outweigh_the_header_and_the_mismatch_is_reported(shared_path):
+    folder = shared_path("cases", "subtests-count")
+    (report,) = READER.read(FileSource(folder / "report.xml"))
+    (json_report,) = PYTEST_JSON.read(FileSource(folder / "report.json"))
+    assert outcomes(report) == outcomes(json_report) == [("test_sub.py::test_sub", "failed")]
+    assert (report.complete, report.incomplete_reason) == (False, "count_mismatch")
+    assert any("says 4 tests, 1 are listed" in finding for finding in report.findings)
+
+
+@pytest.mark.parametrize(
+    ("child", "outcome"),
+    [
+        ("", "passed"),
+        ("<system-out>FAILED</system-out>", "passed"),
+        ('<failure message="m"/>', "failed"),
+        ('<error message="m"/>', "error"),
+        ('<failure message="m"/><error message="n"/>', "error"),
+        ('<skipped message="m"/>', "skipped"),
+        ('<skipped type="pytest.xfail" message=""/>', "xfailed"),
+        ('<skipped message="xfail-marked test passes unexpectedly"/>', "xpassed"),
+        ('<skipped/><failure message="m"/>', "failed"),
+        ('<failure message="[XPASS(strict)] "/>', "failed"),
+        ("<failure message=\"worker 'gw1' crashed while running 'x'\"/>", "error"),
+    ],
+)
+def test_the_weightiest_child_decides_an_element(child, outcome):
+    assert outcomes(suite(case("t", child))) == [("test_m.py::t", outcome)]
+
+
+def test_a_failed_collection_is_a_node_and_makes_the_report_incomplete():
+    report = suite(
+        '<testcase classname="" name="tests.api.test_a"><error message="collection failure">x</error></testcase>',
+        case("t"),
+    )
+    assert outcomes(report)[0] == ("tests/api/test_a.py::<collection>", "error")
+    assert report.incomplete_reason == "collection_failed"
+
+
+def test_a_flaky_test_that_passed_in_the_end_has_both_outcomes():
+    report = suite(case("t", '<flakyFailure message="m"/>', "org.FooTest"), name="org.FooTest")
+    assert outcomes(report) == [("org.FooTest::t", "failed"), ("org.FooTest::t", "passed")]
+
+
+def test_a_report_without_counts_without_tests_or_without_names_is_incomplete():
+    assert report_of("<testsuite><testcase name='t'/></testsuite>").incomplete_reason == "count_unrecorded"
+    assert suite().incomplete_reason == "no_tests"
+    assert suite("<testcase/>").incomplete_reason == "unnamed_tests"
+
+
+def test_nested_suites_and_loose_cases_are_each_counted_once():
+    report = report_of(
+        '<testsuites tests="3"><testcase name="a"/><testsuite tests="2"><testcase name="b"/>'
+        '<testsuite tests="1"><testcase name="c"/></testsuite></testsuite></testsuites>'
+    )
+    assert [node for node, _ in outcomes(report)] == ["a", "b", "c"]
+    assert report.complete
+
+
+@pytest.mark.parametrize(
+    ("classname", "name", "file", "from_pytest", "node"),
+    [
+        ("tests.test_lib", "test_p[a.b::c]", "", True, "tests/test_lib.py::test_p[a.b::c]"),
+        ("tests.test_lib.TestX.TestY", "t", "", True, "tests/test_lib.py::TestX::TestY::t"),
+        ("pkg.mod", "pkg.mod.func", "", True, "pkg/mod.py::pkg.mod.func"),
+        ("test.test_s.SparkTests", "t", "test/test_s.py", True, "test/test_s.py::SparkTests::t"),
+        ("test.integ.test_e.ETests", "t", "test/integ/common.py", True, "test/integ/test_e.py::ETests::t"),
+        ("T", "test_x", "", True, "T::test_x"),
+        ("", "test_x", "", True, "test_x"),
+        ("com.acme.test.FooTest", "bar", "", False, "com.acme.test.FooTest::bar"),
+    ],
+)
+def test_ids_are_rebuilt_as_pytest_names_them(classname, name, file, from_pytest, node):
+    assert node_id(classname, name, file, from_pytest=from_pytest) == node
+
+
+BOMB = '<!DOCTYPE l [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><testsuite><testcase name="&b;"/></testsuite>'
+OUTSIDE = '<!DOCTYPE t [<!ENTITY x SYSTEM "file:///etc/hostname">]><testsuite><testcase name="&x;"/></testsuite>'
+
+
+@pytest.mark.parametrize("xml", [BOMB, OUTSIDE, '<testsuite name="\x1b"/>', "<testsuite>", "", "<a/>"])
+def test_hostile_xml_is_a_named_error(xml):
+    with pytest.raises(InputError) as raised:
+        report_of(xml)
+    assert raised.value.place == "report.xml"
+
+
+WHOLE = b'<testsuites><testsuite name="pytest" tests="1"><testcase classname="m" name="t"/></testsuite></testsuites>'
+
+
+def test_a_report_cut_anywhere_never_passes_for_complete():
+    for end in range(len(WHOLE)):
+        with pytest.raises(InputError):
+            list(READER.read(BytesSource("x", WHOLE[:end])))
+
+
+@given(st.binary(max_size=40), st.integers(0, len(WHOLE)), st.integers(0, len(WHOLE)))
+def test_overwritten_bytes_give_a_report_or_an_input_error(junk, start, end):
+    with contextlib.suppress(InputError):
+        (report,) = READER.read(BytesSource("x", WHOLE[:start] + junk + WHOLE[end:]))
+        assert isinstance(report, SuiteReport)
