@@ -11,12 +11,13 @@ import os
 import re
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 import duckdb
 
 from samework.errors import NotFound, StoreDamaged, StoreError, StoreLocked
 from samework.store import migrate, witness
+from samework.store.ddl import literal
 from samework.store.sources import SourceStore
 from samework.store.tables import APPLICATION_ID, SCHEMA_VERSION
 from samework.text import shortened, visible
@@ -34,6 +35,7 @@ _READ_MEMORY: Final = "2GB"
 WRITE_MEMORY: Final = "128MB"
 # Small row groups leave memory early: an uncommitted batch is written as it grows instead of being held whole.
 _ROW_GROUP_ROWS: Final = 8192
+_ATTACHED: Final = "store"
 _HOLDER = re.compile(r"Conflicting lock is held in (?P<program>.*?) \(PID (?P<pid>\d+)\)")
 _DAMAGE = re.compile(r"corrupt|checksum|not a valid DuckDB|deserializ|serializ|Failed to load metadata", re.IGNORECASE)
 _NEWER_FILE = re.compile(r"version number|newer", re.IGNORECASE)
@@ -58,6 +60,13 @@ class StoreHandle:
         """The DuckDB file."""
         return self.root / DATABASE_NAME
 
+    def cursor(self) -> duckdb.DuckDBPyConnection:
+        """A further connection to the same store, with a transaction of its own; without the temporary views."""
+        cursor = self.db.cursor()
+        if not self.read_only:
+            cursor.execute(f"USE {_ATTACHED}")
+        return cursor
+
     def close(self) -> None:
         """Close the connection; after a write the log is folded into the file first, so that none lies at rest."""
         try:
@@ -68,7 +77,7 @@ class StoreHandle:
         finally:
             self.db.close()
 
-    def __enter__(self) -> StoreHandle:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -201,7 +210,6 @@ def _check_version(version: int | None, shown: str) -> None:
 
 def _connected(root: Path, *, read_only: bool) -> StoreHandle:
     config: dict[str, str | bool | int | float | list[str]] = {
-        "enable_external_access": "false",
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
         "memory_limit": _READ_MEMORY if read_only else WRITE_MEMORY,
@@ -209,8 +217,16 @@ def _connected(root: Path, *, read_only: bool) -> StoreHandle:
         "preserve_insertion_order": "false",
     }
     shown = visible(str(root), one_line=True)
+    file = str(root / DATABASE_NAME)
     try:
-        db = duckdb.connect(str(root / DATABASE_NAME), read_only=read_only, config=config)
+        if read_only:
+            db = duckdb.connect(file, read_only=True, config=config)
+            db.execute("SET enable_external_access = false")
+        else:
+            db = duckdb.connect(config=config)
+            db.execute(f"ATTACH {literal(file)} AS {_ATTACHED} (ROW_GROUP_SIZE {_ROW_GROUP_ROWS})")
+            db.execute("SET enable_external_access = false")
+            db.execute(f"USE {_ATTACHED}")
     except duckdb.Error as error:
         raise _opening_failure(error, shown) from error
     return StoreHandle(root, db, read_only=read_only)

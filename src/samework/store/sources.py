@@ -125,8 +125,7 @@ def _compress(stream: BinaryIO, out: BinaryIO) -> str:
 
     def write(data: bytes) -> None:
         hasher.update(data)
-        for piece in compressor.compress(data):
-            out.write(piece)
+        out.writelines(compressor.compress(data))
 
     with ThreadPoolExecutor(1, thread_name_prefix="source") as worker:
         before = None
@@ -136,8 +135,7 @@ def _compress(stream: BinaryIO, out: BinaryIO) -> str:
             before = worker.submit(write, data)
         if before is not None:
             before.result()
-    for piece in compressor.finish():
-        out.write(piece)
+    out.writelines(compressor.finish())
     return hasher.hexdigest()
 
 

@@ -29,12 +29,12 @@ from __future__ import annotations
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 import duckdb
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as compute
+from pyarrow import compute
 
 from samework.errors import StoreError
 from samework.store import columns as arrow
@@ -70,7 +70,7 @@ class BatchWriter:
         if handle.read_only:
             raise StoreError("the store is open for reading only")
         self._handle = handle
-        self._db = handle.db.cursor()
+        self._db = handle.cursor()
         self._chunks: dict[str, arrow.ArrowChunk] = {}
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="store")
         self._queue: deque[Future[None]] = deque()
@@ -243,7 +243,7 @@ class BatchWriter:
         self._worker.shutdown()
         self._db.close()
 
-    def __enter__(self) -> BatchWriter:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
