@@ -17,7 +17,7 @@ _S, _D, _U, _NA = Verdict.SAME, Verdict.DIFFERENT, Verdict.UNKNOWN, Verdict.NOT_
 ORDER = (RunClass.TOKEN, RunClass.TREE, RunClass.TESTS, RunClass.DIVERGENT)
 
 ANOMALIES = {
-    "A1": "same tokens, different tree: the environment is not deterministic, holds hidden state, or was not all recorded",
+    "A1": "same tokens, different tree: the environment is not deterministic or was not wholly recorded",
     "A2": "same tree, different tests: a flaky test or another test environment",
     "A3": "same tokens, different tests, and no tree to tell why",
     "A4": "same tokens, different grade, and no tree to tell why",

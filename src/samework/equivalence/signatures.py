@@ -15,6 +15,8 @@ from samework.equivalence.components import COMPONENTS
 from samework.store.sql import load
 
 if TYPE_CHECKING:
+    import pyarrow
+
     from samework.store.connection import StoreHandle
 
 _PACKAGE = "samework.equivalence"
@@ -151,16 +153,20 @@ def prepare(handle: StoreHandle, *, task: str | None = None, strict: bool = Fals
         handle.db.execute(f"create or replace temp table {table} as {text}", needed)
 
 
-def load_signatures(handle: StoreHandle, *, task: str | None = None, strict: bool = False) -> Signatures:
+def load_signatures(
+    handle: StoreHandle, *, task: str | None = None, strict: bool = False, prepared: bool = False
+) -> Signatures:
     """Signatures of all runs of one task, or of the store.
 
     Args:
         handle: an open store.
         task: one task; None for all.
         strict: no quarantine of flaky tests, and no assumed test environment.
+        prepared: the temp tables hold what is asked for already.
     """
-    prepare(handle, task=task, strict=strict)
-    table = handle.db.execute("select * from signature order by run_key").arrow().read_all()
+    if not prepared:
+        prepare(handle, task=task, strict=strict)
+    table: pyarrow.Table = handle.db.execute("select * from signature order by run_key").to_arrow_table()
     runs = {row["run_key"]: msgspec.convert(row, RunSignature) for row in table.to_pylist()}
     return Signatures(runs, load_exceptions(handle, task=task, strict=strict), treeless_tasks(handle), strict)
 
@@ -173,7 +179,9 @@ def treeless_tasks(handle: StoreHandle) -> frozenset[str]:
 def load_exceptions(handle: StoreHandle, *, task: str | None, strict: bool) -> Exceptions:
     """The explicit pairs; reads the temp tables that `prepare` filled."""
     db = handle.db
-    censored = {(a, b): step for a, b, step in db.execute(load(_PACKAGE, "sql/censored_pairs"), {"task": task}).fetchall()}
+    censored = {
+        (a, b): step for a, b, step in db.execute(load(_PACKAGE, "sql/censored_pairs"), {"task": task}).fetchall()
+    }
     refuted: dict[tuple[int, int], str] = {}
     for row in db.execute(load(_PACKAGE, "sql/refuting_nodes")).fetchall():
         for pair in _pairs_of_cells(handle, *row[:4]):

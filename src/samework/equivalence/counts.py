@@ -1,0 +1,126 @@
+"""Count the verdicts of all pairs without listing one: groupings and inclusion-exclusion, linear in runs.
+
+For each component a pair of runs is incomparable, unequal or equal. The number of pairs that are at least comparable on
+one set of components and equal on another is a sum of C(n, 2) over one grouping; from all such sums the number of pairs
+in each exact state follows by differences along each component (EQUIVALENCE 3).
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from samework.equivalence.components import COMPONENTS, INCOMPARABLE_CODE, State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from samework.store.connection import StoreHandle
+
+# state = TRANSFORM @ (all pairs, comparable pairs, equal pairs)
+_TRANSFORM = np.array([[1, -1, 0], [0, 1, -1], [0, 0, 1]], dtype=np.int64)
+
+
+class Selection:
+    """Which runs' pairs are counted: all of a task, of some arms, or only those across two arms.
+
+    Args:
+        arms: keep runs of these arms; None for all.
+        across: count only pairs of one run of each arm.
+    """
+
+    def __init__(self, *, arms: Sequence[str] | None = None, across: tuple[str, str] | None = None) -> None:
+        self.arms = list(arms) if arms is not None else (list(across) if across else None)
+        self.across = across
+
+    def terms(self) -> list[tuple[int, list[str] | None]]:
+        """Signed sets of arms whose pair counts add up to the selection."""
+        if self.across is None or self.across[0] == self.across[1]:
+            return [(1, self.arms)]
+        return [(1, list(self.across)), (-1, [self.across[0]]), (-1, [self.across[1]])]
+
+    def holds(self, arm_a: str, arm_b: str) -> bool:
+        """True where a pair of runs of these arms is counted."""
+        if self.arms is not None and not (arm_a in self.arms and arm_b in self.arms):
+            return False
+        return self.across is None or self.across[0] == self.across[1] or arm_a != arm_b
+
+
+def state_counts(
+    handle: StoreHandle, components: Sequence[str] = COMPONENTS, selection: Selection | None = None
+) -> Iterator[tuple[str, dict[str, State], int]]:
+    """Yield (task, states of the components, number of pairs) for every combination that occurs.
+
+    Reads the temp table `signature`. Components that no run of a task has are INCOMPARABLE and cost nothing.
+    """
+    chosen = selection or Selection()
+    for names, where in _patterns(handle, components):
+        tasks, counts = _pattern_counts(handle, names, where, chosen)
+        for place, vector in enumerate(product(State, repeat=len(names))):
+            states = dict.fromkeys(components, State.INCOMPARABLE) | dict(zip(names, vector, strict=True))
+            for task_place in np.nonzero(counts[:, place])[0]:
+                yield tasks[task_place], states, int(counts[task_place, place])
+
+
+def _patterns(handle: StoreHandle, components: Sequence[str]) -> list[tuple[list[str], str]]:
+    """Components that the runs of a task have at all, and the condition for its tasks; counted together."""
+    has = ", ".join(f"bool_or({name}_c <> {INCOMPARABLE_CODE}) as has_{name}" for name in components)
+    flags = ", ".join(f"has_{name}" for name in components)
+    handle.db.execute(f"create or replace temp table task_pattern as select task, {has} from signature group by task")
+    found = []
+    for present in handle.db.execute(f"select distinct {flags} from task_pattern order by all").fetchall():
+        names = [name for name, here in zip(components, present, strict=True) if here]
+        where = " and ".join(
+            f"{'' if here else 'not '}has_{name}" for name, here in zip(components, present, strict=True)
+        )
+        found.append((names, where))
+    return found
+
+
+def _pattern_counts(
+    handle: StoreHandle, names: list[str], where: str, selection: Selection
+) -> tuple[list[str], NDArray[np.int64]]:
+    query = f"select task from task_pattern where {where} order by task"
+    tasks = [row[0] for row in handle.db.execute(query).fetchall()]
+    index = {task: place for place, task in enumerate(tasks)}
+    counts = np.zeros((len(tasks), 3 ** len(names)), dtype=np.int64)
+    for sign, arms in selection.terms():
+        handle.db.execute(_collapsed(names, where), {"arms": arms})
+        for task, place, n_pairs in handle.db.execute(_grouped(names)).fetchall():
+            counts[index[task], place] += sign * int(n_pairs)
+    shaped = counts.reshape((len(tasks), *(3,) * len(names)))
+    for axis in range(1, len(names) + 1):
+        shaped = np.moveaxis(np.tensordot(_TRANSFORM, shaped, axes=(1, axis)), 0, axis)
+    return tasks, shaped.reshape(len(tasks), -1)
+
+
+def _collapsed(names: list[str], where: str) -> str:
+    """Runs with one signature become one row with their number."""
+    columns = "".join(
+        f", {name}_c, case when {name}_c = {INCOMPARABLE_CODE} then -1 else {name} end as {name}" for name in names
+    )
+    return (
+        f"create or replace temp table collapsed as select task{columns}, count(*) as n from signature "
+        f"where task in (select task from task_pattern where {where}) "
+        "and ($arms is null or list_contains($arms, arm)) group by all"
+    )
+
+
+def _grouped(names: list[str]) -> str:
+    """One statement: for each choice of all / comparable / equal per component, the pairs that satisfy it."""
+    selects = []
+    for place, levels in enumerate(product(range(3), repeat=len(names))):
+        keys = [f"{name}_c" if level == 1 else name for name, level in zip(names, levels, strict=True) if level]
+        where = " and ".join(
+            f"{name}_c <> {INCOMPARABLE_CODE}" for name, level in zip(names, levels, strict=True) if level
+        )
+        inner = (
+            f"select task, sum(n) as n from collapsed{' where ' + where if where else ''} "
+            f"group by task{''.join(', ' + key for key in keys)}"
+        )
+        selects.append(f"select task, {place} as place, sum(n * (n - 1) // 2) as n_pairs from ({inner}) group by task")
+    return " union all ".join(selects)
