@@ -1,0 +1,310 @@
+"""A patch alone is evidence about a tree: what it states, what it withholds, and that nothing can be cut unseen."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import subprocess
+import time
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from samework.canon.patch import PatchFacts, parse_patch
+from samework.canon.patch_names import shown_path, unquoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+EDIT = b"""diff --git a/f.py b/f.py
+index 7898192..6178079 100644
+--- a/f.py
++++ b/f.py
+@@ -1 +1 @@
+-a
++b
+"""
+BINARY = b"""diff --git a/i.bin b/i.bin
+new file mode 100644
+index 0000000000000000000000000000000000000000..f76dd238ade08917e6712764a16a22005a50573d
+GIT binary patch
+literal 1
+IcmZPo000310RR91
+
+literal 0
+HcmV?d00001
+
+"""
+STATUSES = {"parsed", "empty", "damaged", "no_ids"}
+
+
+def states(patch: bytes) -> set[tuple[str, str | None, str | None]]:
+    facts = parse_patch(patch)
+    assert facts.status == "parsed", facts.reason
+    return {(path.path, path.mode, path.blob_id) for path in facts.paths}
+
+
+def test_an_edit_states_path_mode_and_id() -> None:
+    facts = parse_patch(EDIT)
+    assert states(EDIT) == {("f.py", "100644", "6178079")}
+    assert (facts.min_id_digits, facts.repairs, facts.paths[0].before_id) == (7, (), "7898192")
+
+
+@pytest.mark.parametrize("patch", [b"", b"\n", b" \r\n\t"])
+def test_a_blank_patch_is_empty_work(patch: bytes) -> None:
+    facts = parse_patch(patch)
+    assert (facts.status, facts.is_empty, facts.normalised) == ("empty", True, b"")
+
+
+@pytest.mark.parametrize(
+    ("changed", "repairs"),
+    [
+        (EDIT.replace(b"\n", b"\r\n"), ("crlf",)),
+        (b"\r\n" + EDIT.replace(b"\n", b"\r\n"), ("crlf", "leading-blank")),
+        (b"\n\n" + EDIT, ("leading-blank",)),
+        (EDIT[:-1], ("final-newline",)),
+    ],
+)
+def test_declared_repairs_restore_the_patch_and_are_recorded(changed: bytes, repairs: tuple[str, ...]) -> None:
+    facts = parse_patch(changed)
+    assert (facts.normalised, facts.repairs, facts.status) == (EDIT, repairs, "parsed")
+
+
+def test_a_crlf_line_inside_an_lf_patch_is_content() -> None:
+    patch = EDIT.replace(b"+b\n", b"+b\r\n")
+    assert parse_patch(patch).normalised == patch
+
+
+@pytest.mark.parametrize("end", range(len(EDIT) - 3, 30, -1))
+def test_a_patch_cut_anywhere_is_never_another_whole_patch(end: int) -> None:
+    cut = parse_patch(EDIT[:end])
+    assert cut.status in {"damaged", "no_ids"}
+    if cut.status == "damaged":
+        assert cut.line is not None
+        assert f"line {cut.line}" in (cut.reason or "")
+
+
+def test_binary_data_is_whole_or_damaged() -> None:
+    assert parse_patch(BINARY).status == "parsed"
+    assert parse_patch(BINARY.rstrip()).repairs == ("final-newline", "final-blank-line")
+    assert parse_patch(BINARY.rstrip()).status == "parsed"
+    assert parse_patch(BINARY.replace(b"IcmZPo", b"IcmZPp")).status == "damaged"
+    assert parse_patch(BINARY[: BINARY.index(b"literal 0")].replace(b"literal 1", b"literal 2")).status == "damaged"
+
+
+def test_a_binary_stub_without_full_ids_names_its_path() -> None:
+    stub = b"diff --git a/i.bin b/i.bin\nindex c866266..5663091 100644\nBinary files a/i.bin and b/i.bin differ\n"
+    facts = parse_patch(EDIT + stub)
+    assert facts.status == "no_ids"
+    assert "i.bin" in (facts.reason or "")
+    full = stub.replace(b"c866266..5663091", b"c" * 40 + b".." + b"5" * 40)
+    assert parse_patch(full).status == "parsed"
+
+
+def test_renames_deletions_and_modes_count() -> None:
+    moved = b"""diff --git a/old name b/new name
+similarity index 90%
+rename from old name
+rename to new name
+index 7898192..6178079 100644
+--- a/old name\t
++++ b/new name\t
+@@ -1 +1 @@
+-a
++b
+"""
+    assert states(moved) == {("old name", None, None), ("new name", "100644", "6178079")}
+    mode = b"diff --git a/f b/f\nold mode 100644\nnew mode 100755\n"
+    assert states(mode) == {("f", "100755", None)}
+    gone = (
+        b"diff --git a/f b/f\ndeleted file mode 100644\nindex 7898192..0000000\n"
+        b"--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"
+    )
+    assert states(gone) == {("f", None, None)}
+
+
+def test_a_file_moved_unchanged_does_not_state_its_id() -> None:
+    patch = b"diff --git a/x b/y\nsimilarity index 100%\nrename from x\nrename to y\n"
+    assert parse_patch(patch).status == "no_ids"
+
+
+def test_the_last_word_on_a_path_counts_and_a_round_trip_is_no_change() -> None:
+    back = (
+        EDIT.replace(b"7898192..6178079", b"6178079..7898192")
+        .replace(b"-a", b"-X")
+        .replace(b"+b", b"+a")
+        .replace(b"-X", b"-b")
+    )
+    assert states(EDIT + back) == set()
+    onward = back.replace(b"..7898192", b"..1111111")
+    assert states(EDIT + onward) == {("f.py", "100644", "1111111")}
+
+
+@pytest.mark.parametrize("path", [b"../evil", b"/etc/passwd", b".git/config", b"a/../b", b"a//b", b"x/.GIT/hooks/p"])
+def test_a_path_that_leaves_the_tree_is_damage(path: bytes) -> None:
+    facts = parse_patch(EDIT.replace(b"a/f.py", b"a/" + path).replace(b"b/f.py", b"b/" + path))
+    assert facts.status == "damaged"
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        EDIT + b"+more\n",
+        EDIT + b"diff --cc f.py\n",
+        b"@@ -1 +1 @@\n-a\n+b\n",
+        b"no patch at all\n",
+        EDIT.replace(b"+++ b/f.py", b"+++ b/g.py"),
+        EDIT.replace(b"@@ -1 +1 @@", b"@@ -1,2 +1 @@"),
+        EDIT + EDIT.replace(b"a/f.py", b"g.py").replace(b"b/f.py", b"g.py"),
+    ],
+)
+def test_a_patch_that_contradicts_itself_is_damaged(patch: bytes) -> None:
+    facts = parse_patch(patch)
+    assert facts.status == "damaged"
+    assert facts.paths == ()
+
+
+def test_names_without_prefixes_are_kept_whole() -> None:
+    facts = parse_patch(EDIT.replace(b"a/f.py", b"src/f.py").replace(b"b/f.py", b"src/f.py"))
+    assert (facts.n_strip, facts.paths[0].path) == (0, "src/f.py")
+
+
+def test_quoted_names_are_decoded_and_bytes_have_one_form() -> None:
+    quoted = EDIT.replace(b"a/f.py", b'"a/\\303\\251"').replace(b"b/f.py", b'"b/\\303\\251"')
+    assert states(quoted) == {("é", "100644", "6178079")}
+    assert unquoted(b'"\\q"') is None
+    assert shown_path(b'"x') != shown_path(b"\xff")
+
+
+def test_mail_text_around_a_patch_is_no_damage() -> None:
+    assert states(b"From: x\nSubject: y\n\n---\n f.py | 2 +-\n\n" + EDIT + b"-- \n2.39.5\n\n")
+
+
+@given(st.binary(max_size=400))
+def test_any_bytes_have_a_status(data: bytes) -> None:
+    assert parse_patch(data).status in STATUSES
+
+
+PIECES = st.sampled_from(
+    [*EDIT.splitlines(keepends=True), *BINARY.splitlines(keepends=True), b"\n", b" x\n", b"\\ No\n"]
+)
+
+
+@given(st.lists(PIECES, max_size=24))
+def test_any_order_of_patch_lines_has_a_status(lines: list[bytes]) -> None:
+    facts = parse_patch(b"".join(lines))
+    assert facts.status in STATUSES
+    assert (facts.reason is None) == (facts.status in {"parsed", "empty"})
+    assert parse_patch(facts.normalised).normalised == facts.normalised
+
+
+NAMES = st.binary(min_size=1, max_size=12).filter(
+    lambda name: not any(mark in name for mark in b"\0/") and name.lower() not in (b".", b"..", b".git")
+)
+
+
+@pytest.mark.slow
+@settings(max_examples=15, deadline=None)
+@given(
+    st.dictionaries(NAMES, st.binary(max_size=60), max_size=4),
+    st.dictionaries(NAMES, st.binary(max_size=60), max_size=4),
+)
+def test_what_a_patch_states_is_what_git_wrote(
+    tmp_path_factory: pytest.TempPathFactory, before: dict[bytes, bytes], after: dict[bytes, bytes]
+) -> None:
+    repo = tmp_path_factory.mktemp("repo")
+    git(repo, "init", "-q")
+    old, new = tree(repo, before), tree(repo, after)
+    patch = git(repo, "diff", "--binary", "--full-index", "--no-renames", old, new)
+    listed = git(repo, "ls-tree", "-z", new).split(b"\0")[:-1]
+    blobs = {line.split(b"\t", 1)[1]: line.split(b"\t", 1)[0].split()[2].decode() for line in listed}
+    wanted = {(shown_path(name), "100644", blobs[name]) for name in after if before.get(name) != after[name]}
+    wanted |= {(shown_path(name), None, None) for name in before if name not in after}
+    if wanted:
+        assert states(patch) == wanted
+    else:
+        assert parse_patch(patch).is_empty
+
+
+def tree(repo: Path, files: dict[bytes, bytes]) -> str:
+    lines = []
+    for name, data in files.items():
+        oid = git(repo, "hash-object", "-w", "--stdin", data=data).strip()
+        lines.append(b"100644 blob " + oid + b"\t" + name + b"\0")
+    return git(repo, "mktree", "-z", data=b"".join(lines)).decode().strip()
+
+
+def git(repo: Path, *words: str, data: bytes = b"") -> bytes:
+    return subprocess.run(["git", *words], cwd=repo, input=data, capture_output=True, check=True).stdout
+
+
+def test_a_million_lines_take_linear_time() -> None:
+    hunk = b"@@ -1 +1 @@\n-a\n+b\n"
+    head = EDIT[: EDIT.index(b"@@")]
+    spans = []
+    for n_hunks in (20_000, 200_000):
+        patch = head + hunk * n_hunks
+        began = time.perf_counter()
+        assert parse_patch(patch).status == "parsed"
+        spans.append(time.perf_counter() - began)
+    assert spans[1] < 40 * spans[0]
+
+
+def recorded(shared: Callable[..., Path]) -> Iterator[tuple[dict[str, str], str | None]]:
+    lite = shared("data", "swe-agent-lite")
+    for row in json.loads((lite / "expected-trees.json").read_text()):
+        run = json.loads((lite / row["run"] / f"{row['task']}.traj").read_text())
+        yield row, run["info"].get("submission")
+    cross = shared("data", "verified-cross")
+    lines = (cross / "vexp" / "predictions.jsonl").read_text().split("\n")
+    told = {line["instance_id"]: line["model_patch"] for line in map(json.loads, filter(None, lines))}
+    for row in json.loads((cross / "expected-trees.json").read_text()):
+        if row["run"] == "vexp":
+            yield row, told.get(row["task"])
+        else:
+            run = cross / row["run"] / "trajs" / row["task"] / f"{row['task']}.traj.json"
+            yield row, json.loads(run.read_text())["info"].get("submission")
+
+
+@pytest.mark.shared
+def test_patches_alone_agree_with_the_trees_that_git_made(shared_path: Callable[..., Path]) -> None:
+    groups: dict[tuple[str, str], list[tuple[str, PatchFacts]]] = defaultdict(list)
+    for row, patch in recorded(shared_path):
+        if patch is None:
+            assert row["status"] == "empty_patch"
+            continue
+        facts = parse_patch(patch.encode("utf-8", "surrogatepass"))
+        assert facts.status == {"ok": "parsed", "empty_patch": "empty", "no_apply": "no_ids"}[row["status"]], row
+        if row["status"] == "ok":
+            groups[row["set"], row["task"]].append((row["tree"], facts))
+    n_pairs = 0
+    for runs in groups.values():
+        digits = min(facts.min_id_digits or 40 for _, facts in runs)
+        for (tree_a, a), (tree_b, b) in itertools.combinations(runs, 2):
+            n_pairs += 1
+            assert (tree_a == tree_b) == (cut_ids(a, digits) == cut_ids(b, digits))
+    assert n_pairs == 220
+
+
+def cut_ids(facts: PatchFacts, digits: int) -> set[tuple[str, str | None, str | None]]:
+    return {(path.path, path.mode, path.blob_id and path.blob_id[:digits]) for path in facts.paths}
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("case", "statuses"),
+    [
+        ("patch-no-newline", {"a": "parsed", "b": "parsed"}),
+        ("patch-binary", {"a": "parsed", "b": "no_ids"}),
+        ("patch-rename-mode", {"a": "no_ids", "b": "parsed"}),
+        ("patch-truncated", {"a": "parsed", "b": "damaged"}),
+        ("patch-eof-newline", {"a": "parsed"}),
+    ],
+)
+def test_public_faults_are_read_right(case: str, statuses: dict[str, str], shared_path: Callable[..., Path]) -> None:
+    for name, status in statuses.items():
+        assert parse_patch(shared_path("cases", case, f"{name}.patch").read_bytes()).status == status
