@@ -51,8 +51,9 @@ def share_of(n_rows: int, digest: bytes) -> Share:
 def share_query(table: str, relation: str, condition: str = "true") -> str:
     """SQL of one row (count, sum of low halves, sum of high halves) over a relation with the columns of `table`."""
     return (
-        "SELECT count(*), coalesce(sum(md5_number_lower(t)), 0), coalesce(sum(md5_number_upper(t)), 0) "  # noqa: S608
-        f"FROM (SELECT {_row_text(table)} AS t FROM {relation} WHERE {condition})"
+        "SELECT count(*), coalesce(sum((h & 18446744073709551615)::UBIGINT), 0), "  # noqa: S608 (own names)
+        "coalesce(sum((h >> 64)::UBIGINT), 0) "
+        f"FROM (SELECT md5_number({_row_text(table)}) AS h FROM {relation} WHERE {condition})"
     )
 
 
@@ -82,8 +83,8 @@ def held_share(db: duckdb.DuckDBPyConnection, table: str) -> Share:
 
 def _row_text(table: str) -> str:
     if table == "body":
-        # The key is the digest of the text already; its length, and the text where surrogates were replaced, are added.
-        return "concat(hex(sha256), ' ', strlen(text), CASE WHEN contains(text, chr(65533)) THEN md5(text) ELSE '' END)"
+        # The key is the digest of the text already; `verify` hashes the text itself anew.
+        return "concat(hex(sha256), ' ', strlen(text))"
     columns = ddl.column_types(ddl.tables_by_name()[table])
     parts = [_value_text(quoted(name), sql_type, nullable) for name, (sql_type, nullable) in columns.items()]
     return f"concat({', '.join(parts)})"

@@ -142,7 +142,7 @@ class CallRow(SQLModel, table=True):
     call_id: str | None = Field(default=None, description="Provider's id, never identity; NULL: none.")
     arguments: bytes = Field(description="Key in `body` of the argument text as recorded.")
     canonical: str = Field(
-        description="Canonical, masked arguments (RFC 8785), or `raw:` and the text; cut to 4096 characters for display."
+        description="Canonical, masked arguments (RFC 8785), or `raw:` and the text; cut to 4096 characters."
     )
     canonical_sha256: bytes = Field(description="sha256 of the whole canonical form with the tool's name.")
     exact: bool = Field(description="True where the argument text is byte for byte the model's.")

@@ -18,8 +18,8 @@ Usage, exactly::
 
 `append` takes column lists: columns that may be NULL or have a default in `tables.py` may be left out. `bytes` for
 BLOB, `int`, `str` (through `text.storable`: lone surrogates are refused by Arrow), `bool`. Lists are copied. Chunks are
-written by a thread of the writer while the caller goes on; an error in it is raised by the next call. `handle.db` sees a
-batch only after `commit`. Nothing of a batch is in the store before `commit` returns, and all of it is afterwards.
+written by a thread of the writer while the caller goes on; an error in it is raised by the next call. `handle.db` sees
+a batch only after `commit`. Nothing of a batch is in the store before `commit` returns, and all of it is afterwards.
 
 Best: append whole runs or a few hundred rows a call; commit after about 64 MB of text or 500 small sources.
 """
@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Self
 
@@ -231,10 +232,8 @@ class BatchWriter:
             self._queue.popleft().exception()
         if self._open:
             self._open = False
-            try:
+            with suppress(duckdb.TransactionException):  # a failed commit has ended it already
                 self._db.execute("ROLLBACK")
-            except duckdb.TransactionException:  # the failed commit has ended it
-                pass
         self._reset()
 
     def close(self) -> None:
