@@ -1,0 +1,8 @@
+"""The public surface: a `Store` that ingests, compares and tells. Command line and web see nothing below it."""
+
+from __future__ import annotations
+
+from samework.api.snapshots import snapshot
+from samework.api.store import Store, create, open  # noqa: A004 (sw.open reads as intended)
+
+__all__ = ["Store", "create", "open", "snapshot"]

@@ -1,0 +1,106 @@
+"""Questions about sameness, put to the engine room by room and joined into one answer."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from samework.api.runs import check_names, list_runs, run_key
+from samework.errors import UsageError
+from samework.model.words import RunClass, Status
+from samework.text import shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from samework.model.results import ClassesResult, ForkNode, PairResult, PairRow
+    from samework.store.connection import StoreHandle
+
+N_ARMS_ACROSS = 2
+
+
+def compare(handle: StoreHandle, a: str, b: str, *, strict: bool) -> PairResult:
+    """Everything about one pair: verdicts, then fork, manifest difference and claims."""
+    from samework.claims.licence import claims
+    from samework.equivalence.manifest_diff import manifest_difference
+    from samework.equivalence.pairs import compare as judge
+    from samework.forks import first_divergence
+
+    (a_key, a_id), (b_key, _) = run_key(handle, a), run_key(handle, b)
+    if a_key == b_key:
+        raise UsageError(f"both names are of one run, {a_id}", hint="samework runs", code="one-run")
+    _check_one_task(handle, a_key, b_key)
+    result = judge(handle, a_key, b_key, strict=strict)
+    result = msgspec.structs.replace(
+        result,
+        fork=first_divergence(handle, a_key, b_key),
+        manifest=manifest_difference(handle, a_key, b_key),
+    )
+    return msgspec.structs.replace(result, claims=claims(result, result.manifest))
+
+
+def classes(
+    handle: StoreHandle, *, task: str | None, arm: str | None, across: Sequence[str] | None, strict: bool
+) -> ClassesResult:
+    """Nested classes of each task and the counts of pairs."""
+    from samework.equivalence.classes import classes as sort
+
+    arms = list(across or ())
+    if across is not None and (len(arms) != N_ARMS_ACROSS or arms[0] == arms[1]):
+        raise UsageError("--across takes two different arms, such as retained,recomputed", hint="samework runs")
+    check_names(handle, task=task, arms=[*arms, *([arm] if arm is not None else [])])
+    pair = (arms[0], arms[1]) if arms else None
+    return sort(handle, task=task, arms=[arm] if arm is not None else None, across=pair, strict=strict)
+
+
+def pairs(
+    handle: StoreHandle,
+    *,
+    task: str | None,
+    run_class: str | None,
+    status: str | None,
+    limit: int | None,
+    strict: bool,
+) -> list[PairRow]:
+    """Pairs of the store with their class."""
+    from samework.equivalence.pairs import list_pairs
+
+    _known("class", run_class, [word.value for word in RunClass])
+    _known("status", status, [word.value for word in Status])
+    check_names(handle, task=task)
+    found = list_pairs(
+        handle,
+        task=task,
+        run_class=RunClass(run_class) if run_class else None,
+        status=Status(status) if status else None,
+        strict=strict,
+    )
+    return list(islice(found, limit))
+
+
+def forks(
+    handle: StoreHandle, *, task: str | None, tool_calls: bool, changed_work: bool, origin: str | None
+) -> list[ForkNode]:
+    """Branch nodes of the store."""
+    from samework.forks import forks as find
+
+    check_names(handle, task=task)
+    return list(find(handle, task=task, tool_calls=tool_calls, changed_work=changed_work, origin=origin))
+
+
+def _check_one_task(handle: StoreHandle, a_key: int, b_key: int) -> None:
+    (a,), (b,) = (list_runs(handle, run_key=key) for key in (a_key, b_key))
+    if a.task != b.task:
+        raise UsageError(
+            f"runs are compared within one task only; these are of {shortened(a.task, 60)!r} and "
+            f"{shortened(b.task, 60)!r}",
+            hint="samework runs --task TASK",
+            code="two-tasks",
+        )
+
+
+def _known(what: str, value: str | None, known: list[str]) -> None:
+    if value is not None and value not in known:
+        raise UsageError(f"unknown {what} {shortened(value, 40)!r}; known: {', '.join(known)}")

@@ -1,0 +1,404 @@
+"""The public surface: a `Store` whose methods are the commands, each opening the database only while it works."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from samework.errors import NotFound, UsageError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Self
+
+    from samework.api.details import AttachOutcome, FormatInfo, NamedQuery, QueryResult, RunDetail
+    from samework.model.results import (
+        Claim,
+        ClassesResult,
+        ForkNode,
+        IngestSummary,
+        PairResult,
+        PairRow,
+        RunSummary,
+        SnapshotResult,
+        SourceOutcome,
+    )
+    from samework.store.connection import StoreHandle
+
+    Where = str | os.PathLike[str]
+    Progress = Callable[[SourceOutcome], None]
+
+STORE_NAME = ".samework"
+
+
+def open(path: Where | None = None) -> Store:  # noqa: A001 (sw.open reads as intended)
+    """The store at `path` (the store itself, or a directory that holds `.samework`), or the nearest one upward.
+
+    Raises: NotFound: there is none.
+    """
+    from samework.store.connection import find_store
+
+    if path is None:
+        return Store(find_store())
+    place = Path(path)
+    within = place / STORE_NAME
+    if not (place / "store.duckdb").exists() and within.exists():
+        place = within
+    if not (place / "store.duckdb").exists():
+        raise NotFound(
+            "there is no store here",
+            place=str(path),
+            hint=f"samework init --store {path}",
+            code="no-store",
+        )
+    return Store(place)
+
+
+def create(path: Where | None = None) -> Store:
+    """Make an empty store at `path` (default `.samework` here) and return it. Raises StoreError where one exists."""
+    from samework.store.connection import create_store
+
+    place = Path(path) if path is not None else Path(STORE_NAME)
+    create_store(place).close()
+    return Store(place)
+
+
+def formats() -> list[FormatInfo]:
+    """The readers, in the order of their names, with what each can ever evidence."""
+    import msgspec
+
+    from samework.api.details import FormatInfo
+    from samework.ingest.registry import readers
+
+    return [
+        FormatInfo(reader.name, reader.title, reader.detects, reader.proven, msgspec.to_builtins(reader.evidence))
+        for _, reader in sorted(readers().items())
+    ]
+
+
+class Store:
+    """A store of runs.
+
+    Readers open it read only and close it again; `sql` keeps its connection until the next write or `close`.
+    """
+
+    def __init__(self, path: Where) -> None:
+        """Name a store; nothing is opened yet."""
+        self.path = Path(path)
+        self._reader: StoreHandle | None = None
+
+    def __repr__(self) -> str:
+        """`Store(".samework")`."""
+        return f"Store({str(self.path)!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *ended: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the connection that `sql` keeps, if any."""
+        if self._reader is not None:
+            self._reader.db.close()
+            self._reader = None
+
+    @contextmanager
+    def _reading(self) -> Iterator[StoreHandle]:
+        from samework.store.connection import open_store
+
+        if self._reader is not None:
+            yield self._reader
+            return
+        with open_store(self.path, read_only=True) as handle:
+            yield handle
+
+    @contextmanager
+    def _writing(self) -> Iterator[StoreHandle]:
+        from samework.store.connection import open_store
+
+        self.close()
+        with open_store(self.path, read_only=False) as handle:
+            yield handle
+
+    # Bringing in
+
+    def ingest(
+        self,
+        *paths: Where,
+        format: str | None = None,  # noqa: A002 (the name of the option)
+        task: str | None = None,
+        arm: str | None = None,
+        repeat: str | None = None,
+        suite: str | None = None,
+        env: str | None = None,
+        layout: str | None = None,
+        jobs: int = 1,
+        progress: Progress | None = None,
+    ) -> IngestSummary:
+        """Read files and directories into the store; a source lands whole or not at all, a known one not twice.
+
+        Args:
+            paths: files or directories.
+            format: reader to use instead of detection.
+            task: task of every run, instead of what the source records; likewise arm, repeat, suite, env.
+            arm: see task.
+            repeat: see task.
+            suite: see task.
+            env: see task.
+            layout: pattern such as `{arm}/{task}.traj` that takes these from the path.
+            jobs: processes that read.
+            progress: called with each source's outcome.
+
+        Raises: InputError: a path does not exist. UsageError: a pattern or format is not known. StoreError.
+        """
+        from samework.ingest.pipeline import IngestSettings, ingest
+
+        if not paths:
+            raise UsageError("nothing to ingest was named", hint="samework ingest --help")
+        settings = IngestSettings(
+            format=format, task=task, arm=arm, repeat=repeat, suite=suite, env=env, layout=layout, jobs=jobs
+        )
+        with self._writing() as handle:
+            return ingest(handle, [Path(path) for path in paths], settings, progress)
+
+    def attach(
+        self,
+        run: str | None = None,
+        *,
+        worktree: Where | None = None,
+        repo: Where | None = None,
+        commit: str | None = None,
+        base: str | None = None,
+        patch: Where | None = None,
+        tests: Sequence[Where] = (),
+        manifest: Where | None = None,
+        invariants: Mapping[str, bool | None] | None = None,
+        match: str | None = None,
+        task: str | None = None,
+        arm: str | None = None,
+        suite: str | None = None,
+        env: str | None = None,
+    ) -> list[AttachOutcome]:
+        """Add artifacts to one run, or with `match` test reports to many by the fields in their paths.
+
+        Args:
+            run: a run; None with `match`.
+            worktree: directory that holds the resulting tree.
+            repo: repository of the resulting tree, with `commit`, or with `base` and `patch`.
+            commit: see repo.
+            base: see repo.
+            patch: file with the patch that the run submitted.
+            tests: test reports.
+            manifest: a `manifest.json`.
+            invariants: predicate to result, None for unknown.
+            match: pattern of paths such as `logs/{task}/report.json`.
+            task: task of the matched files, where the pattern has none.
+            arm: their arm, likewise.
+            suite: suite of the test reports.
+            env: environment of the test reports.
+
+        Raises: NotFound, UsageError, InputError, StoreError.
+        """
+        from samework.api.attaching import attach
+
+        with self._writing() as handle:
+            return attach(
+                handle,
+                run,
+                worktree=worktree,
+                repo=repo,
+                commit=commit,
+                base=base,
+                patch=patch,
+                tests=tests,
+                manifest=manifest,
+                invariants=invariants or {},
+                match=match,
+                task=task,
+                arm=arm,
+                suite=suite,
+                env=env,
+            )
+
+    # Reading
+
+    def runs(self, *, task: str | None = None, arm: str | None = None) -> list[RunSummary]:
+        """Runs with the grade of their evidence, ordered by task, arm and repeat."""
+        from samework.api.runs import list_runs
+
+        with self._reading() as handle:
+            return list_runs(handle, task=task, arm=arm)
+
+    def show(self, run: str) -> RunDetail:
+        """One run: what is recorded, at which grade, what is missing and what that prevents."""
+        from samework.api.runs import run_detail, run_key
+
+        with self._reading() as handle:
+            return run_detail(handle, run_key(handle, run)[0])
+
+    def compare(self, a: str, b: str, *, strict: bool = False) -> PairResult:
+        """Facets, class, fork, consequence, manifest difference and claims of two runs of one task.
+
+        Args:
+            a: a run: its id, a unique beginning of it, or task:arm:repeat.
+            b: another run of the same task.
+            strict: take no unrecorded suite or environment as equal.
+
+        Raises: NotFound, UsageError: the runs are not of one task, or are one run.
+        """
+        from samework.api.judging import compare
+
+        with self._reading() as handle:
+            return compare(handle, a, b, strict=strict)
+
+    def classes(
+        self,
+        *,
+        task: str | None = None,
+        arm: str | None = None,
+        across: Sequence[str] | None = None,
+        strict: bool = False,
+    ) -> ClassesResult:
+        """Classes of all runs of each task, and the counts of their pairs.
+
+        Args:
+            task: only this task.
+            arm: only runs of this arm.
+            across: two arms; counts pairs of one run of each.
+            strict: take no unrecorded suite or environment as equal.
+        """
+        from samework.api.judging import classes
+
+        with self._reading() as handle:
+            return classes(handle, task=task, arm=arm, across=across, strict=strict)
+
+    def pairs(
+        self,
+        *,
+        task: str | None = None,
+        run_class: str | None = None,
+        status: str | None = None,
+        limit: int | None = None,
+        strict: bool = False,
+    ) -> list[PairRow]:
+        """Pairs of runs, each once, with class, status and the verdict of each facet.
+
+        Args:
+            task: only this task.
+            run_class: only pairs of this class.
+            status: only pairs of this status.
+            limit: at most so many.
+            strict: take no unrecorded suite or environment as equal.
+        """
+        from samework.api.judging import pairs
+
+        with self._reading() as handle:
+            return pairs(handle, task=task, run_class=run_class, status=status, limit=limit, strict=strict)
+
+    def forks(
+        self,
+        *,
+        task: str | None = None,
+        tool_calls: bool = False,
+        changed_work: bool = False,
+        origin: str | None = None,
+    ) -> list[ForkNode]:
+        """Branch nodes: places after which runs of a task went different ways.
+
+        Args:
+            task: only this task.
+            tool_calls: only forks that changed a tool call.
+            changed_work: only forks after which trees or tests differ (C2 and above).
+            origin: only forks whose origin is or begins with this word.
+        """
+        from samework.api.judging import forks
+
+        with self._reading() as handle:
+            return forks(handle, task=task, tool_calls=tool_calls, changed_work=changed_work, origin=origin)
+
+    def fork_graph(self, task: str) -> Any:
+        """The trie of trajectories of a task as a networkx DiGraph, branch nodes and leaves only."""
+        from samework.api.runs import check_names
+        from samework.forks.graph import fork_graph
+
+        with self._reading() as handle:
+            check_names(handle, task=task)
+            return fork_graph(handle, task)
+
+    def claims(self, a: str, b: str) -> tuple[Claim, ...]:
+        """Sentences about replay and cause that the evidence of two runs licenses, refutes or cannot establish."""
+        return self.compare(a, b).claims
+
+    # Asking and telling
+
+    def sql(self, text: str, parameters: Mapping[str, object] | None = None) -> Any:
+        """Answer SQL as a DuckDB relation (`.df()`, `.pl()`, `.arrow()`); the connection is read only and stays open.
+
+        It runs in this process with the rights of this process: for text of your own. `query` is for text of others.
+        """
+        from samework.store.connection import open_store
+
+        if self._reader is None:
+            self._reader = open_store(self.path, read_only=True)
+        return self._reader.db.sql(text, params=dict(parameters) if parameters else None)
+
+    def query(self, text: str, *, limit: int | None = None) -> QueryResult:
+        """Answer SQL in a child process that can read the store and nothing else, bounded in time, memory and rows."""
+        from samework.api.asking import query
+
+        self.close()
+        return query(self.path, text, limit=limit)
+
+    def named(self, name: str | None = None) -> list[NamedQuery]:
+        """Saved queries; with a name only that one. Raises NotFound, with the known names."""
+        from samework.api.asking import named_queries
+
+        return named_queries(name)
+
+    def report(
+        self,
+        out: Where,
+        *,
+        a: str | None = None,
+        b: str | None = None,
+        task: str | None = None,
+        redact: bool = True,
+    ) -> Path:
+        """Write a report: of a pair (`a` and `b`), of a `task`, or of the whole store.
+
+        Args:
+            out: file; its ending says the form: .html, .md or .json.
+            a: first run of a pair.
+            b: second run of a pair.
+            task: a task.
+            redact: take secrets out (their digests stay).
+
+        Raises: UsageError: the ending is not known, or only one run is named.
+        """
+        from samework.api.reporting import write_report
+
+        with self._reading() as handle:
+            return write_report(handle, Path(out), a=a, b=b, task=task, redact=redact)
+
+    def verify(self) -> list[Any]:
+        """Hash everything again and hold it against the ledger. Returns findings; none is a whole store."""
+        from samework.store.verify import verify_store
+
+        self.close()
+        return list(verify_store(self.path))
+
+    def backup(self, out: Where) -> Any:
+        """Write a checked copy of the store to one file. Raises StoreError."""
+        from samework.store.backup import backup
+
+        self.close()
+        return backup(self.path, Path(out))
+
+    def snapshot(self, worktree: Where, *, scope: Sequence[str] = ()) -> SnapshotResult:
+        """Tree oid and content digest of a working tree; nothing is stored."""
+        from samework.api.snapshots import snapshot
+
+        return snapshot(Path(worktree), scope=scope)

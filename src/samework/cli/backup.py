@@ -1,0 +1,34 @@
+"""`samework backup`."""
+
+# ruff: noqa: TC003 (Typer reads annotations at run time)
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from samework.cli.options import JsonOption, StoreOption, opened
+
+EXAMPLE = "samework backup samework-backup.tar"
+
+
+def command(
+    out: Annotated[Path, typer.Argument(metavar="FILE", help="Where the copy goes; must not exist.")],
+    *,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Write a checked copy of the store to one file.
+
+    The store is brought to rest, copied and hashed; the copy is moved into place only when it is whole.
+    """
+    from samework.cli.output import console, print_json
+    from samework.text import visible
+
+    opened(store).backup(out)
+    if as_json:
+        print_json({"backup": str(out), "n_bytes": out.stat().st_size})
+    else:
+        console().print(f"Wrote {visible(str(out))}, {out.stat().st_size / 1e6:,.1f} MB.", soft_wrap=True)
+    return 0

@@ -1,0 +1,36 @@
+"""`samework claims`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from samework.cli.options import RUN_HELP, JsonOption, StoreOption, opened
+
+EXAMPLE = "samework claims code-002:retained:1 code-002:recomputed:1"
+
+
+def command(
+    a: Annotated[str, typer.Argument(metavar="A", help=RUN_HELP)],
+    b: Annotated[str, typer.Argument(metavar="B", help="Another run of the same task.")],
+    *,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Say which sentences about replay and cause two runs allow.
+
+    Each is licensed by the evidence, refuted by a field that differs, or not establishable because a field that it
+    needs is recorded on one side only or on neither.
+    """
+    from samework.cli.compare import print_claims
+    from samework.cli.output import console, note, print_json
+
+    found = opened(store).claims(a, b)
+    if as_json:
+        print_json(found)
+    elif found:
+        print_claims(found, console())
+    else:
+        note("No claim applies to this pair.")
+    return 0

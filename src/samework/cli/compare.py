@@ -1,0 +1,213 @@
+"""`samework compare`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from samework.cli.options import RUN_HELP, JsonOption, StoreOption, StrictOption, opened
+from samework.model.words import RunClass
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from samework.model.results import Claim, FieldDifference, ForkPlace, PairResult
+
+EXAMPLE = "samework compare code-002:retained:1 code-002:recomputed:1"
+
+_EXIT = {RunClass.DIVERGENT: 1, RunClass.UNRESOLVED: 3}
+
+
+def command(
+    a: Annotated[str, typer.Argument(metavar="A", help=RUN_HELP)],
+    b: Annotated[str, typer.Argument(metavar="B", help="Another run of the same task.")],
+    *,
+    store: StoreOption = None,
+    strict: StrictOption = False,
+    as_json: JsonOption = False,
+) -> int:
+    """Compare two runs of a task.
+
+    Prints the class of the pair and how firmly it is held, the verdict of each facet with its evidence, the place where
+    the runs parted and what came of it, and what may be said about replay.
+
+    Exit status: 0 token-, tree- or tests-identical; 1 divergent; 3 the evidence does not decide; 2 trouble.
+    """
+    from samework.cli.output import print_json
+
+    result = opened(store).compare(a, b, strict=strict)
+    if as_json:
+        print_json(result)
+    else:
+        print_pair(result)
+    return _EXIT.get(result.run_class, 0)
+
+
+def print_pair(result: PairResult) -> None:
+    """The whole answer, for people."""
+    from samework.cli.output import console
+
+    out = console()
+    _print_class(result, out)
+    _print_facets(result, out)
+    if result.fork is not None:
+        _print_fork(result.fork, out)
+    print_claims(result.claims, out)
+    _print_manifest(result.manifest, out)
+    _print_notes(result.notes, out)
+
+
+def _print_class(result: PairResult, out: Console) -> None:
+    from rich.text import Text
+
+    from samework.cli.output import STYLES, print_wrapped
+    from samework.cli.wording import verdict_sentence
+    from samework.text import visible
+
+    style = f"bold {STYLES[result.run_class]}"
+    status = "" if result.status == "unresolved" else f" ({result.status.replace('_', ' ')})"
+    out.print(Text.assemble((result.run_class.value, style), status))
+    print_wrapped(verdict_sentence(result) + ".", out=out, lead="  ")
+    for anomaly in result.anomalies:
+        print_wrapped(Text(visible(anomaly.text, one_line=True), style="bold red"), out=out, lead=f"  {anomaly.code}  ")
+    out.print()
+    for lead, value in (("task", result.task), ("A", result.a), ("B", result.b)):
+        print_wrapped(visible(value, one_line=True), out=out, lead=Text(f"  {lead:<5}", style="dim"))
+
+
+def _print_facets(result: PairResult, out: Console) -> None:
+    from rich.text import Text
+
+    from samework.cli.output import Column, print_table, word
+
+    out.print()
+    columns = [Column("facet"), Column("verdict"), Column("evidence"), Column("why", flex=True), Column("rules")]
+    rows = []
+    for name, facet in result.facets.items():
+        why = facet.reason.replace("_", " ") + (f": {facet.detail}" if facet.detail else "")
+        verdict = word(facet.verdict)
+        if facet.vacuous:
+            verdict.append(" (vacuous)", style="yellow")
+        rules = Text(facet.ruleset[:8] or "\N{EN DASH}", style="dim")
+        rows.append([name, verdict, facet.grade.value, why, rules])
+    print_table(columns, rows, out=out)
+
+
+def _print_fork(fork: ForkPlace, out: Console) -> None:
+    from rich.text import Text
+
+    from samework.cli.output import STYLES, print_heading, print_wrapped
+    from samework.cli.wording import CONSEQUENCE_MEANS
+    from samework.text import visible
+
+    print_heading("Where they parted", out=out)
+    place = f"step {fork.step}, {fork.event}"
+    if fork.part:
+        place += f", in the {fork.part.replace('_', ' ')}"
+    if fork.token_offset is not None:
+        place += f", token {fork.token_offset}"
+    place += f"; {fork.n_shared_events} events shared before it"
+    consequence = Text.assemble(
+        (fork.consequence.value, STYLES.get(fork.consequence.value, "")), f": {CONSEQUENCE_MEANS[fork.consequence]}"
+    )
+    lines: list[tuple[str, Text | str]] = [("place", place), ("origin", fork.origin), ("consequence", consequence)]
+    if fork.evidence:
+        lines.insert(2, ("evidence", visible(fork.evidence, one_line=True)))
+    if fork.margin_a is not None or fork.margin_b is not None:
+        lines.append(("margins", _margins(fork)))
+    for lead, content in lines:
+        print_wrapped(content, out=out, lead=Text(f"  {lead:<13}", style="dim"))
+    _print_sides(fork, out)
+
+
+def _margins(fork: ForkPlace) -> str:
+    shown = [f"{name} {value:.3g}" for name, value in (("A", fork.margin_a), ("B", fork.margin_b)) if value is not None]
+    finding = f" ({fork.margin_finding.replace('_', ' ')})" if fork.margin_finding else ""
+    return f"{', '.join(shown)} {fork.margin_unit or ''}".rstrip() + finding
+
+
+def _print_sides(fork: ForkPlace, out: Console) -> None:
+    """Both excerpts: side by side where the line is wide, one under the other where it is not."""
+    from rich.text import Text
+
+    from samework.cli.output import excerpt, print_wrapped
+
+    if fork.a is None and fork.b is None:
+        return
+    left, right = excerpt(fork.a, 400), excerpt(fork.b, 400)
+    half = (min(out.width, 120) - 7) // 2
+    if half < 30:  # noqa: PLR2004 (cells; narrower halves read worse than lines)
+        print_wrapped(Text(left), out=out, lead="  A  ")
+        print_wrapped(Text(right), out=out, lead="  B  ")
+        return
+    columns = [Text(side).wrap(out, half - 3) if side else [Text("(nothing)", style="dim")] for side in (left, right)]
+    for number in range(max(len(columns[0]), len(columns[1]))):
+        sides = [column[number] if number < len(column) else Text("") for column in columns]
+        first = sides[0].copy()
+        first.rstrip()
+        first.pad_right(max(half - 3 - first.cell_len, 0))
+        marks = ("A  ", "B  ") if number == 0 else ("   ", "   ")
+        line = Text.assemble("  ", marks[0], first, "  ", marks[1], sides[1])
+        line.rstrip()
+        out.print(line, no_wrap=True, crop=False, overflow="ignore")
+
+
+def print_claims(claims: tuple[Claim, ...], out: Console) -> None:
+    """What may be said, one claim a paragraph."""
+    from rich.text import Text
+
+    from samework.cli.output import print_heading, print_wrapped, word
+    from samework.text import visible
+
+    if not claims:
+        return
+    print_heading("What may be said", out=out)
+    for claim in claims:
+        lead = Text.assemble("  ", word(claim.verdict))
+        lead.pad_right(max(21 - lead.cell_len, 1))
+        said = claim.sentence or claim.claim.replace("_", " ") + (
+            f": {', '.join(claim.fields)}" if claim.fields else ""
+        )
+        print_wrapped(visible(said, one_line=True), out=out, lead=lead)
+
+
+def _print_manifest(fields: tuple[FieldDifference, ...], out: Console) -> None:
+    from samework.cli.output import Column, counted, print_heading, print_table, print_wrapped, word
+
+    if not fields:
+        return
+    order = {"differs": 0, "not_comparable": 1}
+    shown = sorted(
+        (field for field in fields if field.state in order), key=lambda field: (order[field.state], field.field)
+    )
+    print_heading("Manifest", out=out)
+    if shown:
+        columns = [Column("field", flex=True), Column("state"), Column("A", flex=True), Column("B", flex=True)]
+        rows = [[field.field, word(field.state), *_sides(field)] for field in shown]
+        print_table(columns, rows, out=out)
+    n_equal = len(fields) - len(shown)
+    print_wrapped(f"{counted(n_equal, 'field')} equal and recorded on both sides.", out=out)
+
+
+def _sides(field: FieldDifference) -> list[str]:
+    return [_value(value, source) for value, source in ((field.a, field.a_source), (field.b, field.b_source))]
+
+
+def _value(value: object, source: str | None) -> str:
+    from samework.text import shortened
+
+    if value is None:
+        return source or "unrecorded"
+    return shortened(value if isinstance(value, str) else json.dumps(value), 80)
+
+
+def _print_notes(notes: tuple[str, ...], out: Console) -> None:
+    from samework.cli.output import print_heading, print_wrapped
+    from samework.text import visible
+
+    if notes:
+        print_heading("Notes", out=out)
+    for note in notes:
+        print_wrapped(visible(note, one_line=True), out=out, lead="  ")

@@ -1,0 +1,212 @@
+"""What commands print: aligned tables that survive narrow widths, JSON, and the few colours that mean something.
+
+Everything that came from a run passes `samework.text`; nothing from data is ever read as markup.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from samework.text import shortened, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_NOT_PLAIN = re.compile(r"[^\x20-\x7e\n]")
+
+PIPE_WIDTH = 160
+MIN_FLEX = 16
+PROSE_WIDTH = 100
+
+STYLES = {
+    "same": "green",
+    "different": "red",
+    "unknown": "yellow",
+    "not_applicable": "dim",
+    "token-identical": "green",
+    "tree-identical": "green",
+    "tests-identical": "cyan",
+    "divergent": "red",
+    "unresolved": "yellow",
+    "licensed": "green",
+    "refuted": "red",
+    "not_establishable": "yellow",
+    "C0": "dim",
+    "C1": "dim",
+    "C2": "red",
+    "C3": "red",
+    "C4": "red",
+    "CU": "yellow",
+    "new": "green",
+    "joined": "green",
+    "known": "dim",
+    "incomplete": "yellow",
+    "refused": "red",
+    "skipped": "dim",
+    "none": "yellow",
+    "differs": "red",
+    "not_comparable": "yellow",
+    "equal": "dim",
+}
+
+
+class PipeConsole(Console):
+    """A console that reports a closed pipe as the error it is, instead of leaving the program by itself."""
+
+    def on_broken_pipe(self) -> None:
+        """Let `cli.app` decide."""
+        raise BrokenPipeError
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console without markup, emoji or guessed highlights; plain where it is no terminal or NO_COLOR is set."""
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() or os.environ.get("COLUMNS", "").isdigit() else PIPE_WIDTH
+    return PipeConsole(file=stream, markup=False, emoji=False, highlight=False, width=width, soft_wrap=False)
+
+
+class Column(msgspec.Struct, frozen=True):
+    """One column. flex: may be shortened where the line is too narrow. right: numbers."""
+
+    name: str
+    flex: bool = False
+    right: bool = False
+
+
+def word(value: object) -> Text:
+    """A cell in the colour of its meaning, where it is one of the words that have one."""
+    shown = str(value)
+    return Text(shown.replace("_", " "), style=STYLES.get(shown, ""))
+
+
+def cell(value: object) -> Text:
+    """Any value as one visible line; None is a dash."""
+    if isinstance(value, Text):
+        return value
+    if value is None:
+        return Text("\N{EN DASH}", style="dim")
+    if isinstance(value, bool):
+        return Text("yes" if value else "no")
+    return Text(visible(str(value), one_line=True))
+
+
+def print_table(columns: Sequence[Column], rows: Iterable[Sequence[object]], *, out: Console | None = None) -> None:
+    """Print rows aligned under their columns; where the line is too narrow even so, one block of lines a row."""
+    out = out or console()
+    cells = [[cell(value) for value in row] for row in rows]
+    widths = [
+        max([cell_len(column.name), *(row[place].cell_len for row in cells)]) for place, column in enumerate(columns)
+    ]
+    fitted = fitted_widths(columns, widths, out.width)
+    if fitted is None:
+        _print_blocks(columns, cells, out)
+        return
+    _print_line([Text(column.name, style="bold") for column in columns], columns, fitted, out)
+    for row in cells:
+        _print_line(row, columns, fitted, out)
+
+
+def fitted_widths(columns: Sequence[Column], widths: Sequence[int], total: int) -> list[int] | None:
+    """Column widths that fit `total` cells with two blanks between, None where no shortening allowed makes them fit."""
+    fitted = list(widths)
+    surplus = sum(fitted) + 2 * (len(fitted) - 1) - total
+    while surplus > 0:
+        flexible = [place for place, column in enumerate(columns) if column.flex and fitted[place] > MIN_FLEX]
+        if not flexible:
+            return None
+        widest = max(flexible, key=lambda place: fitted[place])
+        cut = min(surplus, max(1, (fitted[widest] - MIN_FLEX) // 2))
+        fitted[widest] -= cut
+        surplus -= cut
+    return fitted
+
+
+def _print_line(cells: Sequence[Text], columns: Sequence[Column], widths: Sequence[int], out: Console) -> None:
+    line = Text()
+    for place, (content, column, width) in enumerate(zip(cells, columns, widths, strict=True)):
+        shown = content.copy()
+        if shown.cell_len > width:
+            shown.truncate(width, overflow="ellipsis")
+        pad = width - shown.cell_len
+        if column.right:
+            line.append(" " * pad)
+        line.append_text(shown)
+        if place < len(columns) - 1:
+            line.append(" " * (2 if column.right else pad + 2))
+    line.rstrip()
+    out.print(line, no_wrap=True, crop=False, overflow="ignore")
+
+
+def _print_blocks(columns: Sequence[Column], rows: Sequence[Sequence[Text]], out: Console) -> None:
+    name_width = max(cell_len(column.name) for column in columns)
+    for number, row in enumerate(rows):
+        if number:
+            out.print()
+        for column, content in zip(columns, row, strict=True):
+            print_wrapped(content, out=out, lead=Text(column.name.ljust(name_width) + "  ", style="dim"))
+
+
+def print_wrapped(content: Text | str, *, out: Console | None = None, lead: Text | str = "") -> None:
+    """Print a paragraph with a hanging indent under `lead`, at most `PROSE_WIDTH` cells wide."""
+    out = out or console()
+    head = lead if isinstance(lead, Text) else Text(lead)
+    body = content if isinstance(content, Text) else Text(visible(content))
+    indent = head.cell_len
+    width = max(min(out.width, PROSE_WIDTH + indent) - indent, 10)
+    lines = body.wrap(out, width) if body.plain else [Text("")]
+    for number, line in enumerate(lines):
+        line.rstrip()
+        out.print(
+            Text.assemble(head if not number else " " * indent, line), no_wrap=True, crop=False, overflow="ignore"
+        )
+
+
+def print_heading(title: str, *, out: Console | None = None) -> None:
+    """An empty line and a bold title."""
+    out = out or console()
+    out.print()
+    out.print(Text(title, style="bold"))
+
+
+def print_json(value: Any) -> None:
+    """Print structs, lists and dicts as JSON, two blanks of indent, ASCII only where a terminal needs it.
+
+    Lone surrogates and control characters are escaped by JSON itself, so nothing raw reaches a terminal.
+    """
+    import json
+
+    plain = msgspec.to_builtins(value)
+    text = json.dumps(plain, indent=2, ensure_ascii=False)
+    sys.stdout.write(_escaped(text) + "\n")
+
+
+def _escaped(text: str) -> str:
+    r"""JSON text whose remaining unsafe characters (C1, bidi, surrogates) are `\\uXXXX` escapes."""
+    return _NOT_PLAIN.sub(lambda found: _json_escape(found.group()), text)
+
+
+def _json_escape(char: str) -> str:
+    return f"\\u{ord(char):04x}" if visible(char) != char else char
+
+
+def note(sentence: str) -> None:
+    """A remark for people, on stderr."""
+    print_wrapped(visible(sentence), out=console(stderr=True))
+
+
+def counted(number: int, singular: str, plural: str | None = None) -> str:
+    """`1 run`, `2 runs`, `1,500 runs`."""
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+def excerpt(value: str | None, limit: int = 200) -> str:
+    """A short, visible, single line of untrusted text."""
+    return shortened(value or "", limit)
