@@ -23,12 +23,11 @@ if TYPE_CHECKING:
         PairRow,
         RunSummary,
         SnapshotResult,
-        SourceOutcome,
     )
     from samework.store.connection import StoreHandle
 
     Where = str | os.PathLike[str]
-    Progress = Callable[[SourceOutcome], None]
+    Progress = Callable[[int, int, str], object]
 
 STORE_NAME = ".samework"
 
@@ -150,7 +149,7 @@ class Store:
             env: see task.
             layout: pattern such as `{arm}/{task}.traj` that takes these from the path.
             jobs: processes that read.
-            progress: called with each source's outcome.
+            progress: called now and then with bytes done, bytes in all and a label.
 
         Raises: InputError: a path does not exist. UsageError: a pattern or format is not known. StoreError.
         """

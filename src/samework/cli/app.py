@@ -5,6 +5,7 @@ Refuses to import a command before it is asked for, so that `samework --help` st
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from importlib import import_module
@@ -73,7 +74,11 @@ class CommandGroup(typer.core.TyperGroup):
         single = typer.Typer(add_completion=False, rich_markup_mode=None)
         epilog = f"\b\nExample:\n  {module.EXAMPLE}"
         single.command(cmd_name, epilog=epilog, no_args_is_help=False)(module.command)
-        return typer.main.get_command(single)
+        built: Any = typer.main.get_command(single)
+        for parameter in built.params:
+            if parameter.param_type_name == "argument":
+                parameter.display_type_rich = _no_type
+        return built
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """The table of commands, without importing any."""
@@ -112,9 +117,14 @@ def guarded(call: Callable[[], Any], *, as_json: bool) -> int:
         sys.stderr.write("\nStopped. What was not committed is not in the store; the same command takes it up again.\n")
         return INTERRUPTED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return PIPE_CLOSED
+        return _pipe_closed()
     return int(code or 0)
+
+
+def _pipe_closed() -> int:
+    """Let what is still buffered go nowhere, so that the interpreter ends without a word."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return PIPE_CLOSED
 
 
 def show_error(error: SameworkError, *, as_json: bool) -> None:
@@ -127,6 +137,11 @@ def show_error(error: SameworkError, *, as_json: bool) -> None:
         sys.stderr.write(json.dumps(error.as_dict()) + "\n")
         return
     sys.stderr.write(visible(str(error)) + "\n")
+
+
+def _no_type(ctx: Any) -> None:
+    """An argument's name says what goes there; its Python type would not help anyone."""
+    del ctx
 
 
 def _unknown_command(name: str) -> UsageError:
@@ -183,9 +198,14 @@ def run(args: Sequence[str]) -> int:
         show_error(_as_usage_error(error), as_json=as_json)
     except SameworkError as error:
         show_error(error, as_json=as_json)
+    except SystemExit:  # Typer leaves so where the pipe was closed while help was written
+        return _pipe_closed()
     return TROUBLE
 
 
 def main() -> None:
-    """The console script."""
+    """The console script. What the terminal's encoding lacks is written as an escape instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(run(sys.argv[1:]))

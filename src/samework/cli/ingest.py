@@ -19,7 +19,7 @@ _MAX_LISTED = 20
 
 
 def command(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and directories.", show_default=False)],
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Files and directories.", show_default=False)],
     *,
     store: StoreOption = None,
     format_name: Annotated[
@@ -29,17 +29,17 @@ def command(
         ),
     ] = None,
     task: Annotated[
-        str | None, typer.Option("--task", help="Task of every run, instead of the recorded one.", show_default=False)
+        str | None, typer.Option("--task", metavar="TASK", help="Task of every run, instead of the recorded one.", show_default=False)
     ] = None,
     arm: Annotated[
-        str | None, typer.Option("--arm", help="Arm, instead of the recorded agent and model.", show_default=False)
+        str | None, typer.Option("--arm", metavar="ARM", help="Arm, instead of the recorded agent and model.", show_default=False)
     ] = None,
     repeat: Annotated[
-        str | None, typer.Option("--repeat", help="Repeat, instead of the recorded or next one.", show_default=False)
+        str | None, typer.Option("--repeat", metavar="N", help="Repeat, instead of the recorded or next one.", show_default=False)
     ] = None,
-    suite: Annotated[str | None, typer.Option("--suite", help="Suite of the test reports.", show_default=False)] = None,
+    suite: Annotated[str | None, typer.Option("--suite", metavar="NAME", help="Suite of the test reports.", show_default=False)] = None,
     env: Annotated[
-        str | None, typer.Option("--env", help="Environment of the test reports.", show_default=False)
+        str | None, typer.Option("--env", metavar="NAME", help="Environment of the test reports.", show_default=False)
     ] = None,
     layout: Annotated[
         str | None,
@@ -62,10 +62,10 @@ def command(
     Exit status: 0 something was read or known; 2 nothing could be read.
     """
     from samework.cli.output import print_json
-    from samework.cli.progress import SourceProgress
+    from samework.cli.progress import ByteProgress
 
     place = opened(store)
-    with SourceProgress(progress) as shown:
+    with ByteProgress(progress) as shown:
         summary = place.ingest(
             *paths,
             format=format_name,

@@ -12,19 +12,17 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from samework.model.results import SourceOutcome
-
 _EVERY_SECONDS = 0.1
 _LINE_CELLS = 78
 
 
-class SourceProgress:
-    """Counts sources as they land. wanted None: only on a terminal."""
+class ByteProgress:
+    """How far an ingest is. wanted None: only on a terminal."""
 
     def __init__(self, wanted: bool | None) -> None:
         self.is_shown = sys.stderr.isatty() if wanted is None else wanted
-        self.n_sources = 0
         self._last = 0.0
+        self._drawn = False
 
     def __enter__(self) -> Self:
         return self
@@ -32,17 +30,17 @@ class SourceProgress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.is_shown and self.n_sources:
+        if self._drawn:
             sys.stderr.write("\r" + " " * _LINE_CELLS + "\r")
             sys.stderr.flush()
 
-    def __call__(self, outcome: SourceOutcome) -> None:
-        """Show that one more source is done."""
-        self.n_sources += 1
+    def __call__(self, done_bytes: int, total_bytes: int, label: str) -> None:
+        """Show how many bytes are done, and what is being read."""
         now = time.monotonic()
         if not self.is_shown or now - self._last < _EVERY_SECONDS:
             return
-        self._last = now
-        line = shortened(f"{self.n_sources:,} read: {outcome.path}", _LINE_CELLS)
-        sys.stderr.write("\r" + line.ljust(_LINE_CELLS))
+        self._last, self._drawn = now, True
+        share = f"{done_bytes / total_bytes:4.0%}" if total_bytes else "    "
+        line = f"{share}  {done_bytes / 1e6:,.1f} MB  "
+        sys.stderr.write("\r" + (line + shortened(label, _LINE_CELLS - len(line))).ljust(_LINE_CELLS))
         sys.stderr.flush()
