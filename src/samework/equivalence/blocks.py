@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
-from samework.equivalence.components import INCOMPARABLE_CODE, TREE_COMPONENTS, State, state
+from samework.equivalence.components import TREE_COMPONENTS, State, state
 from samework.model.results import ClassBlock
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
-    from samework.equivalence.signatures import RunSignature
+    from samework.equivalence.signatures import PlacedRun
 
 _Label = int | None
 
@@ -39,7 +39,7 @@ class _Union:
             self._parent[root] = roots[0]
 
 
-def tree_labels(runs: Sequence[RunSignature]) -> dict[int, _Label]:
+def tree_labels(runs: Sequence[PlacedRun]) -> dict[int, _Label]:
     """run_key -> number of its tree class among these runs, from 1; None where the tree is unknown.
 
     A run that has its tree in two forms joins the classes of both.
@@ -47,32 +47,28 @@ def tree_labels(runs: Sequence[RunSignature]) -> dict[int, _Label]:
     union = _Union()
     forms: dict[int, list[Hashable]] = {}
     for run in runs:
-        found: list[Hashable] = [
-            (name, *run.codes(name)) for name in TREE_COMPONENTS if run.codes(name)[0] != INCOMPARABLE_CODE
-        ]
+        found: list[Hashable] = [(name, *run.codes(name)) for name in TREE_COMPONENTS if run.codes(name)[0] is not None]
         forms[run.run_key] = found
         union.join(found)
     return _numbered({key: union.find(found[0]) if found else None for key, found in forms.items()})
 
 
-def tests_labels(runs: Sequence[RunSignature]) -> dict[int, _Label]:
+def tests_labels(runs: Sequence[PlacedRun]) -> dict[int, _Label]:
     """run_key -> number of its tests class; None where no complete, non-vacuous report places it."""
     found: dict[int, Hashable] = {}
     for run in runs:
         placed = [
             (name, *run.codes(name))
             for name in ("tst", "tsta")
-            if run.codes(name)[0] != INCOMPARABLE_CODE and run.ran_c != INCOMPARABLE_CODE
+            if run.codes(name)[0] is not None and run.ran_c is not None
         ]
         found[run.run_key] = placed[0] if placed else None
     return _numbered(found)
 
 
-def token_labels(runs: Sequence[RunSignature]) -> dict[int, _Label]:
+def token_labels(runs: Sequence[PlacedRun]) -> dict[int, _Label]:
     """run_key -> number of its token class; None where ids are not recorded."""
-    return _numbered(
-        {run.run_key: ("tok", run.tok_c, run.tok) if run.tok_c != INCOMPARABLE_CODE else None for run in runs}
-    )
+    return _numbered({run.run_key: ("tok", run.tok_c, run.tok) if run.tok_c is not None else None for run in runs})
 
 
 def _numbered(found: dict[int, Hashable]) -> dict[int, _Label]:
@@ -86,13 +82,13 @@ def _numbered(found: dict[int, Hashable]) -> dict[int, _Label]:
     return {key: None if label is None else number[label] for key, label in found.items()}
 
 
-def task_blocks(runs: Sequence[RunSignature], *, treeless: bool) -> tuple[tuple[ClassBlock, ...], list[str]]:
+def task_blocks(runs: Sequence[PlacedRun], *, treeless: bool) -> tuple[tuple[ClassBlock, ...], list[str]]:
     """Blocks of one task, largest first, and the run_ids of a block that is known to hold different runs (A5).
 
     Where the kind of run has no tree, the tree level is left out (None).
     """
     tests, trees, tokens = tests_labels(runs), tree_labels(runs), token_labels(runs)
-    groups: dict[tuple[_Label, _Label, _Label], list[RunSignature]] = defaultdict(list)
+    groups: dict[tuple[_Label, _Label, _Label], list[PlacedRun]] = defaultdict(list)
     for run in runs:
         groups[tests[run.run_key], trees[run.run_key], tokens[run.run_key]].append(run)
     broken = _broken(runs, trees)
@@ -118,7 +114,7 @@ def task_blocks(runs: Sequence[RunSignature], *, treeless: bool) -> tuple[tuple[
 
 
 def _not_refuted(
-    members: Sequence[RunSignature],
+    members: Sequence[PlacedRun],
     levels: Sequence[tuple[_Label, _Label, _Label]],
     label: tuple[_Label, _Label, _Label],
 ) -> list[int]:
@@ -128,16 +124,16 @@ def _not_refuted(
     return sorted(found)
 
 
-def _broken(runs: Sequence[RunSignature], trees: dict[int, _Label]) -> list[str]:
+def _broken(runs: Sequence[PlacedRun], trees: dict[int, _Label]) -> list[str]:
     """A pair inside one tree class that its strongest common form says is different (one witness is enough)."""
-    classes: dict[int, list[RunSignature]] = defaultdict(list)
+    classes: dict[int, list[PlacedRun]] = defaultdict(list)
     for run in runs:
         label = trees[run.run_key]
         if label is not None:
             classes[label].append(run)
     for members in classes.values():
         for name in TREE_COMPONENTS:
-            seen: dict[int, RunSignature] = {}
+            seen: dict[object, PlacedRun] = {}
             for run in members:
                 comparable, _ = run.codes(name)
                 other = seen.setdefault(comparable, run)
@@ -146,6 +142,6 @@ def _broken(runs: Sequence[RunSignature], trees: dict[int, _Label]) -> list[str]
     return []
 
 
-def _decides(a: RunSignature, b: RunSignature, name: str) -> bool:
+def _decides(a: PlacedRun, b: PlacedRun, name: str) -> bool:
     stronger = TREE_COMPONENTS[: TREE_COMPONENTS.index(name)]
     return all(state(*a.codes(other), *b.codes(other)) is State.INCOMPARABLE for other in stronger)

@@ -13,7 +13,7 @@ import msgspec
 from samework.equivalence.blocks import task_blocks
 from samework.equivalence.cells import quarantined_nodes
 from samework.equivalence.components import State, tests_verdict, tokens_verdict, tree_verdict
-from samework.equivalence.counts import Selection, state_counts
+from samework.equivalence.counts import Selection, facet_counts, state_counts
 from samework.equivalence.judge import judge, placement_of
 from samework.equivalence.lattice import ANOMALIES
 from samework.equivalence.signatures import (
@@ -21,6 +21,7 @@ from samework.equivalence.signatures import (
     Signatures,
     load_exceptions,
     load_signatures,
+    placed_runs,
     prepare,
     treeless_tasks,
 )
@@ -67,11 +68,11 @@ def count_pairs(
     exceptions = load_exceptions(handle, task=task, strict=strict)
     treeless = treeless_tasks(handle)
     counts = PairCounts(defaultdict(Counter), defaultdict(Counter), defaultdict(Counter))
-    for name, states, n_pairs in state_counts(handle, selection=selection):
+    for name, states, n_pairs in state_counts(handle, selection):
         _count_states(counts, name, states, n_pairs, applies=name not in treeless)
     for facet in _PLAIN:
-        for _, states, n_pairs in state_counts(handle, (facet.value,), selection):
-            counts.by_facet[facet][_OF_STATE[states[facet.value]]] += n_pairs
+        for _, found, n_pairs in facet_counts(handle, facet.value, selection):
+            counts.by_facet[facet][_OF_STATE[found]] += n_pairs
     _correct(handle, counts, exceptions, selection, task=task, strict=strict)
     return counts
 
@@ -149,24 +150,20 @@ def classes(
     """
     counts = count_pairs(handle, task=task, arms=arms, across=across, strict=strict)
     selection = Selection(arms=arms, across=across)
-    signed = load_signatures(handle, task=task, strict=strict, prepared=True)
+    treeless = treeless_tasks(handle)
+    flaky = {row[0] for row in handle.db.execute("select task from cell_digest where n_quarantined > 0").fetchall()}
     by_task = []
     n_runs = 0
     anomalies: list[Anomaly] = []
-    for name, runs in sorted(signed.by_task().items()):
-        chosen = [run for run in runs if selection.arms is None or run.arm in selection.arms]
-        if not chosen:
-            continue
-        n_runs += len(chosen)
-        blocks, broken = task_blocks(chosen, treeless=name in signed.treeless)
+    for name, runs in placed_runs(handle, selection.arms).items():
+        n_runs += len(runs)
+        blocks, broken = task_blocks(runs, treeless=name in treeless)
         if broken:
             raise EvidenceError(f"{ANOMALIES['A5']}: task {name}, runs {', '.join(broken)}", code="anomaly-a5")
-        anomalies += (
-            [Anomaly("A2", f"{ANOMALIES['A2']} (task {name})")] if any(r.tests_conflict for r in chosen) else []
-        )
-        by_task.append(
-            TaskClasses(name, len(chosen), _plain_counts(counts.by_task.get(name)), blocks, _flaky(handle, name))
-        )
+        if any(run.tests_conflict for run in runs):
+            anomalies.append(Anomaly("A2", f"{ANOMALIES['A2']} (task {name})"))
+        nodes = quarantined_nodes(handle, name) if name in flaky else ()
+        by_task.append(TaskClasses(name, len(runs), _plain_counts(counts.by_task.get(name)), blocks, nodes))
     return ClassesResult(
         runs=n_runs,
         tasks=len(by_task),
@@ -177,14 +174,6 @@ def classes(
         bounds={facet.value: _bounds(counts.by_facet[facet]) for facet in (*_MAIN, *_PLAIN) if counts.n_pairs},
         anomalies=tuple(anomalies),
     )
-
-
-def _flaky(handle: StoreHandle, task: str) -> tuple[str, ...]:
-    query = "select count(*) from cell_digest where task = $task and n_quarantined > 0"
-    row = handle.db.execute(query, {"task": task}).fetchone()
-    if not row or not row[0]:
-        return ()
-    return quarantined_nodes(handle, task)
 
 
 def _plain_counts(found: Counter[str] | None) -> dict[str, int]:

@@ -1,7 +1,7 @@
 """Components: the digests from which the verdicts of tokens, tree and tests follow, and how they follow.
 
-A component of a run is a pair of codes (comparable, value). Of two runs it is EQUAL, UNEQUAL or INCOMPARABLE, by
-equality of codes alone. Verdicts are functions of these states, so that a pair can be judged one by one and all
+A component of a run is a pair (comparable, value). Of two runs it is EQUAL, UNEQUAL or INCOMPARABLE, by equality of
+these alone. Verdicts are functions of these states, so that a pair can be judged one by one and all
 pairs can be counted by grouping (see `counts`), and both must agree.
 """
 
@@ -24,7 +24,6 @@ TREE_COMPONENTS = ("oid", "tcd", "pat", "pata")
 # tests: recorded suite and environment; assumed ones; at least `min_tests` nodes ran.
 TEST_COMPONENTS = ("tst", "tsta", "ran")
 COMPONENTS = TOKEN_COMPONENTS + TREE_COMPONENTS + TEST_COMPONENTS
-INCOMPARABLE_CODE = -1
 
 
 class State(IntEnum):
@@ -35,16 +34,13 @@ class State(IntEnum):
     EQUAL = 2
 
 
-States = "Mapping[str, State]"
+def state(comparable_a: object, value_a: object, comparable_b: object, value_b: object) -> State:
+    """State of one component from the (comparable, value) of two runs; comparable None cannot be compared.
 
-
-def state(comparable_a: int, value_a: int, comparable_b: int, value_b: int) -> State:
-    """State of one component from the codes of two runs.
-
-    >>> state(1, 5, 1, 5), state(1, 5, 1, 6), state(-1, 5, -1, 5)
+    >>> state("x", 5, "x", 5), state("x", 5, "x", 6), state(None, 5, None, 5)
     (<State.EQUAL: 2>, <State.UNEQUAL: 1>, <State.INCOMPARABLE: 0>)
     """
-    if comparable_a == INCOMPARABLE_CODE or comparable_a != comparable_b:
+    if comparable_a is None or comparable_a != comparable_b:
         return State.INCOMPARABLE
     return State.EQUAL if value_a == value_b else State.UNEQUAL
 

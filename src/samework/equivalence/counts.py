@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from samework.equivalence.components import COMPONENTS, INCOMPARABLE_CODE, State
+from samework.equivalence.components import COMPONENTS, State
+from samework.store.sql import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from samework.store.connection import StoreHandle
 
 # state = TRANSFORM @ (all pairs, comparable pairs, equal pairs)
+_NEEDED = "sql/needed_components"
 _TRANSFORM = np.array([[1, -1, 0], [0, 1, -1], [0, 0, 1]], dtype=np.int64)
 
 
@@ -51,34 +53,39 @@ class Selection:
 
 
 def state_counts(
-    handle: StoreHandle, components: Sequence[str] = COMPONENTS, selection: Selection | None = None
+    handle: StoreHandle, selection: Selection | None = None
 ) -> Iterator[tuple[str, dict[str, State], int]]:
     """Yield (task, states of the components, number of pairs) for every combination that occurs.
 
-    Reads the temp table `signature`. Components that no run of a task has are INCOMPARABLE and cost nothing.
+    Reads the temp table `signature`. Components that cannot decide in a task are left out there: INCOMPARABLE, or for
+    `ran`, EQUAL where no placed report is vacuous.
     """
-    chosen = selection or Selection()
-    for names, where in _patterns(handle, components):
-        tasks, counts = _pattern_counts(handle, names, where, chosen)
-        for place, vector in enumerate(product(State, repeat=len(names))):
-            states = dict.fromkeys(components, State.INCOMPARABLE) | dict(zip(names, vector, strict=True))
-            for task_place in np.nonzero(counts[:, place])[0]:
-                yield tasks[task_place], states, int(counts[task_place, place])
+    handle.db.execute(f"create or replace temp table task_pattern as {load('samework.equivalence', _NEEDED)}")
+    patterns = f"select distinct {', '.join(COMPONENTS)} from task_pattern order by all"
+    for present in handle.db.execute(patterns).fetchall():
+        names = [name for name, here in zip(COMPONENTS, present, strict=True) if here]
+        where = " and ".join(f"{'' if here else 'not '}{name}" for name, here in zip(COMPONENTS, present, strict=True))
+        default = dict.fromkeys(COMPONENTS, State.INCOMPARABLE) | {"ran": State.EQUAL}
+        for task, vector, n_pairs in _vectors(handle, names, where, selection or Selection()):
+            yield task, default | dict(zip(names, vector, strict=True)), n_pairs
 
 
-def _patterns(handle: StoreHandle, components: Sequence[str]) -> list[tuple[list[str], str]]:
-    """Components that the runs of a task have at all, and the condition for its tasks; counted together."""
-    has = ", ".join(f"bool_or({name}_c <> {INCOMPARABLE_CODE}) as has_{name}" for name in components)
-    flags = ", ".join(f"has_{name}" for name in components)
-    handle.db.execute(f"create or replace temp table task_pattern as select task, {has} from signature group by task")
-    found = []
-    for present in handle.db.execute(f"select distinct {flags} from task_pattern order by all").fetchall():
-        names = [name for name, here in zip(components, present, strict=True) if here]
-        where = " and ".join(
-            f"{'' if here else 'not '}has_{name}" for name, here in zip(components, present, strict=True)
-        )
-        found.append((names, where))
-    return found
+def facet_counts(
+    handle: StoreHandle, facet: str, selection: Selection | None = None
+) -> Iterator[tuple[str, State, int]]:
+    """Yield (task, state, number of pairs) of one plain facet; reads the temp table `signature`."""
+    handle.db.execute("create or replace temp table task_pattern as select distinct task from signature")
+    for task, (state,), n_pairs in _vectors(handle, [facet], "true", selection or Selection()):
+        yield task, state, n_pairs
+
+
+def _vectors(
+    handle: StoreHandle, names: list[str], where: str, selection: Selection
+) -> Iterator[tuple[str, tuple[State, ...], int]]:
+    tasks, counts = _pattern_counts(handle, names, where, selection)
+    for place, vector in enumerate(product(State, repeat=len(names))):
+        for task_place in np.nonzero(counts[:, place])[0]:
+            yield tasks[task_place], vector, int(counts[task_place, place])
 
 
 def _pattern_counts(
@@ -99,15 +106,25 @@ def _pattern_counts(
 
 
 def _collapsed(names: list[str], where: str) -> str:
-    """Runs with one signature become one row with their number."""
+    """Runs with one signature become one row with their number; digests become small numbers, NULL stays NULL."""
     columns = "".join(
-        f", {name}_c, case when {name}_c = {INCOMPARABLE_CODE} then -1 else {name} end as {name}" for name in names
+        f", {name}_c as {name}_k, case when {name}_c is not null then {name} end as {name}_v" for name in names
     )
-    return (
-        f"create or replace temp table collapsed as select task{columns}, count(*) as n from signature "
-        f"where task in (select task from task_pattern where {where}) "
-        "and ($arms is null or list_contains($arms, arm)) group by all"
+    runs = (
+        f"select task{columns}, count(*) as n from signature semi join (select task from task_pattern where {where}) "
+        "using (task) where ($arms is null or list_contains($arms, arm)) group by all"
     )
+    tables = [f"rows as materialized ({runs})"]
+    joins = ""
+    for name in names:
+        distinct = f"select distinct {name}_k, {name}_v from rows where {name}_k is not null"
+        tables.append(
+            f"{name}_codes as (select {name}_k, {name}_v, min(code) over (partition by {name}_k) as {name}_c, "
+            f"code as {name} from (select *, row_number() over () as code from ({distinct})))"
+        )
+        joins += f" left join {name}_codes using ({name}_k, {name}_v)"
+    coded = "".join(f", {name}_c, {name}" for name in names)
+    return f"create or replace temp table collapsed as with {', '.join(tables)} select task{coded}, n from rows{joins}"
 
 
 def _grouped(names: list[str]) -> str:
@@ -115,12 +132,8 @@ def _grouped(names: list[str]) -> str:
     selects = []
     for place, levels in enumerate(product(range(3), repeat=len(names))):
         keys = [f"{name}_c" if level == 1 else name for name, level in zip(names, levels, strict=True) if level]
-        where = " and ".join(
-            f"{name}_c <> {INCOMPARABLE_CODE}" for name, level in zip(names, levels, strict=True) if level
-        )
-        inner = (
-            f"select task, sum(n) as n from collapsed{' where ' + where if where else ''} "
-            f"group by task{''.join(', ' + key for key in keys)}"
-        )
+        where = f" where {' and '.join(f'{key} is not null' for key in keys)}" if keys else ""
+        columns = ", ".join(["task", *keys])
+        inner = f"select sum(n) as n, {columns} from collapsed{where} group by {columns}"
         selects.append(f"select task, {place} as place, sum(n * (n - 1) // 2) as n_pairs from ({inner}) group by task")
     return " union all ".join(selects)

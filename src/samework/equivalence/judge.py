@@ -12,7 +12,6 @@ import msgspec
 from samework.canon.rulesets import DEFAULT_RULESETS, STRICT_TESTS
 from samework.equivalence.components import (
     COMPONENTS,
-    INCOMPARABLE_CODE,
     TREE_COMPONENTS,
     State,
     is_weak,
@@ -126,7 +125,7 @@ def _token_gap(a: RunSignature, b: RunSignature) -> str:
     for run in (a, b):
         if run.completion_reason and run.completion_reason != "tokenizer":
             return run.completion_reason
-    if a.comp_c != b.comp_c or a.comp_c == INCOMPARABLE_CODE:
+    if a.comp_c != b.comp_c or a.comp_c is None:
         return "tokenizer"
     return "prompt_ids_unrecorded"
 
@@ -175,7 +174,7 @@ def _plain_gap(a: RunSignature, b: RunSignature, name: str) -> str:
             reason = getattr(run, f"{name}_reason")
             if reason:
                 return str(reason)
-    if name in ("outcome", "invariants") and INCOMPARABLE_CODE not in (a.codes(name)[0], b.codes(name)[0]):
+    if name in ("outcome", "invariants") and None not in (a.codes(name)[0], b.codes(name)[0]):
         return "names_differ"
     return _GAPS[name]
 
@@ -197,12 +196,12 @@ def _tree(a: RunSignature, b: RunSignature, states: dict[str, State], *, applies
 
 def _tree_gap(a: RunSignature, b: RunSignature) -> str:
     for run in (a, b):
-        if any(run.codes(name)[0] != INCOMPARABLE_CODE for name in TREE_COMPONENTS):
+        if any(run.codes(name)[0] is not None for name in TREE_COMPONENTS):
             continue
         if run.tree_reason:
             return "snapshot_failed"
         return "patch_unusable" if run.patch_status in ("damaged", "no_ids") else "tree_unrecorded"
-    if INCOMPARABLE_CODE not in (a.oid_c, b.oid_c):
+    if a.oid_c is not None and b.oid_c is not None:
         return "policy"
     return "base_unrecorded"
 

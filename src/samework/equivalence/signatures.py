@@ -1,4 +1,4 @@
-"""Read, for every run of a task or of the store, the codes from which all verdicts follow.
+"""Read, for every run of a task or of the store, the digests from which all verdicts follow.
 
 One pass of SQL fills the temp table `signature`: set-based, linear in runs. What is no equality of digests (a run cut
 off, a report that is not complete) comes as an explicit, short list of pairs beside it.
@@ -15,8 +15,6 @@ from samework.equivalence.components import COMPONENTS
 from samework.store.sql import load
 
 if TYPE_CHECKING:
-    import pyarrow
-
     from samework.store.connection import StoreHandle
 
 _PACKAGE = "samework.equivalence"
@@ -30,8 +28,11 @@ _STEPS = (
 )
 
 
+Value = str | bytes | bool | None
+
+
 class RunSignature(msgspec.Struct, frozen=True, kw_only=True):
-    """What one run can be compared by. `*_c` codes: -1 where it cannot be; other codes mean equality only."""
+    """What one run can be compared by. `*_c`: None where it cannot be; values mean equality and nothing else."""
 
     run_key: int
     run_id: str
@@ -74,41 +75,70 @@ class RunSignature(msgspec.Struct, frozen=True, kw_only=True):
     tests_conflict: bool
     has_tests: bool
     invariant_unknown: bool
-    tok_c: int
-    tok: int
-    comp_c: int
-    comp: int
-    ref_c: int
-    ref: int
-    oid_c: int
-    oid: int
-    tcd_c: int
-    tcd: int
-    pat_c: int
-    pat: int
-    pata_c: int
-    pata: int
-    tst_c: int
-    tst: int
-    tsta_c: int
-    tsta: int
-    ran_c: int
-    ran: int
-    text_c: int
-    text: int
-    actions_c: int
-    actions: int
-    observations_c: int
-    observations: int
-    patch_c: int
-    patch: int
-    outcome_c: int
-    outcome: int
-    invariants_c: int
-    invariants: int
+    tok_c: Value
+    tok: Value
+    comp_c: Value
+    comp: Value
+    ref_c: Value
+    ref: Value
+    oid_c: Value
+    oid: Value
+    tcd_c: Value
+    tcd: Value
+    pat_c: Value
+    pat: Value
+    pata_c: Value
+    pata: Value
+    tst_c: Value
+    tst: Value
+    tsta_c: Value
+    tsta: Value
+    ran_c: Value
+    ran: Value
+    text_c: Value
+    text: Value
+    actions_c: Value
+    actions: Value
+    observations_c: Value
+    observations: Value
+    patch_c: Value
+    patch: Value
+    outcome_c: Value
+    outcome: Value
+    invariants_c: Value
+    invariants: Value
 
-    def codes(self, name: str) -> tuple[int, int]:
+    def codes(self, name: str) -> tuple[Value, Value]:
         """(comparable, value) of a component or plain facet."""
+        return getattr(self, f"{name}_c"), getattr(self, name)
+
+
+class PlacedRun(msgspec.Struct, frozen=True, gc=False):
+    """The few columns of a signature that place a run in the nested table."""
+
+    run_key: int
+    run_id: str
+    task: str
+    arm: str
+    tests_conflict: bool
+    tok_c: Value
+    tok: Value
+    oid_c: Value
+    oid: Value
+    tcd_c: Value
+    tcd: Value
+    pat_c: Value
+    pat: Value
+    pata_c: Value
+    pata: Value
+    tst_c: Value
+    tst: Value
+    tsta_c: Value
+    tsta: Value
+    ran_c: Value
+
+    def codes(self, name: str) -> tuple[Value, Value]:
+        """(comparable, value) of a component."""
         return getattr(self, f"{name}_c"), getattr(self, name)
 
 
@@ -166,9 +196,20 @@ def load_signatures(
     """
     if not prepared:
         prepare(handle, task=task, strict=strict)
-    table: pyarrow.Table = handle.db.execute("select * from signature order by run_key").to_arrow_table()
-    runs = {row["run_key"]: msgspec.convert(row, RunSignature) for row in table.to_pylist()}
+    columns = RunSignature.__struct_fields__
+    rows = handle.db.execute(f"select {', '.join(columns)} from signature order by run_key").fetchall()
+    runs = {row[0]: RunSignature(**dict(zip(columns, row, strict=True))) for row in rows}
     return Signatures(runs, load_exceptions(handle, task=task, strict=strict), treeless_tasks(handle), strict)
+
+
+def placed_runs(handle: StoreHandle, arms: list[str] | None = None) -> dict[str, list[PlacedRun]]:
+    """Runs of each task, by task and run_key, from the temp table that `prepare` filled; of some arms only."""
+    columns = ", ".join(PlacedRun.__struct_fields__)
+    query = f"select {columns} from signature where $arms is null or list_contains($arms, arm) order by task, run_key"
+    found: dict[str, list[PlacedRun]] = {}
+    for row in handle.db.execute(query, {"arms": arms}).fetchall():
+        found.setdefault(row[2], []).append(PlacedRun(*row))
+    return found
 
 
 def treeless_tasks(handle: StoreHandle) -> frozenset[str]:

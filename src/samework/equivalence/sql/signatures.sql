@@ -1,6 +1,6 @@
--- equivalence/signatures: per run, the codes of each component (-1: cannot be compared) and of the plain facets.
+-- equivalence/signatures: per run, each component and plain facet as a pair (comparable, value); comparable NULL: cannot be.
 -- Parameters: $task text or NULL, $strict boolean. Reads the temp tables trajectory_form, tree_form, cell_report,
---   cell_digest. Columns: see model of equivalence/signatures.py; codes are dense ranks over the tasks read.
+--   cell_digest. Columns: those of RunSignature in equivalence/signatures.py.
 with runs as (
     select run_key, run_id, task, arm, repeat, kind, complete, incomplete_reason, end_reason, has_trajectory, layout,
            n_steps, format
@@ -13,7 +13,7 @@ run_tests as (
            bool_or(r.assumed) as assumed,
            string_agg(distinct r.group_key || '=' || d.digest, '&' order by r.group_key || '=' || d.digest) as digest,
            bool_and(d.any_complete) as any_complete,
-           sum(d.n_executed) as n_executed, sum(d.n_failing) as n_failing,
+           sum(d.n_executed)::bigint as n_executed, sum(d.n_failing)::bigint as n_failing,
            max(d.n_reports) as n_reports, max(d.n_quarantined) as n_quarantined, bool_or(d.conflicting) as conflicting
     from (select distinct run_key, group_key, assumed, task, cell from cell_report) r
     left join cell_digest d using (task, group_key, cell)
@@ -46,40 +46,17 @@ select r.*,
        coalesce(s.conflicting, false) as tests_conflict,
        s.run_key is not null as has_tests,
        coalesce(i.inv_unknown, false) as invariant_unknown,
-       case when t.tok_c is null then -1 else dense_rank() over (order by t.tok_c) end as tok_c,
-       dense_rank() over (order by t.tok_c, t.tok) as tok,
-       case when t.comp_c is null then -1 else dense_rank() over (order by t.comp_c) end as comp_c,
-       dense_rank() over (order by t.comp_c, t.comp) as comp,
-       case when t.ref_c is null then -1 else dense_rank() over (order by t.ref_c) end as ref_c,
-       dense_rank() over (order by t.ref_c, t.ref) as ref,
-       case when f.oid_c is null then -1 else dense_rank() over (order by f.oid_c) end as oid_c,
-       dense_rank() over (order by f.oid_c, f.oid) as oid,
-       case when f.tcd_c is null then -1 else dense_rank() over (order by f.tcd_c) end as tcd_c,
-       dense_rank() over (order by f.tcd_c, f.tcd) as tcd,
-       case when f.pat_c is null then -1 else dense_rank() over (order by f.pat_c) end as pat_c,
-       dense_rank() over (order by f.pat_c, f.pat) as pat,
-       case when f.pata_c is null then -1 else dense_rank() over (order by f.pata_c) end as pata_c,
-       dense_rank() over (order by f.pata_c, f.pata) as pata,
-       case when s.keys is null or s.unnamed or s.assumed or not s.any_complete then -1
-            else dense_rank() over (order by s.keys) end as tst_c,
-       dense_rank() over (order by s.keys, s.digest) as tst,
-       case when s.keys is null or s.unnamed or not s.assumed or not s.any_complete or $strict then -1
-            else dense_rank() over (order by s.keys) end as tsta_c,
-       dense_rank() over (order by s.keys, s.digest) as tsta,
-       case when coalesce(s.n_executed, 0) >= 1 then 1 else -1 end as ran_c,
-       1 as ran,
-       case when t.text is null then -1 else 1 end as text_c,
-       dense_rank() over (order by t.text) as text,
-       case when t.actions is null then -1 else 1 end as actions_c,
-       dense_rank() over (order by t.actions) as actions,
-       case when t.observations is null then -1 else 1 end as observations_c,
-       dense_rank() over (order by t.observations) as observations,
-       case when p.patch_sha256 is null then -1 else 1 end as patch_c,
-       dense_rank() over (order by p.patch_sha256) as patch,
-       case when o.outcome_c is null then -1 else dense_rank() over (order by o.outcome_c) end as outcome_c,
-       dense_rank() over (order by o.outcome_c, o.outcome) as outcome,
-       case when i.inv_c is null then -1 else dense_rank() over (order by i.inv_c) end as invariants_c,
-       dense_rank() over (order by i.inv_c, i.inv) as invariants
+       t.tok_c, t.tok, t.comp_c, t.comp, t.ref_c, t.ref,
+       f.oid_c, f.oid, f.tcd_c, f.tcd, f.pat_c, f.pat, f.pata_c, f.pata,
+       case when not s.unnamed and not s.assumed and s.any_complete then s.keys end as tst_c, s.digest as tst,
+       case when not s.unnamed and s.assumed and s.any_complete and not $strict then s.keys end as tsta_c,
+       s.digest as tsta,
+       case when s.n_executed >= 1 then true end as ran_c, true as ran,
+       case when t.text is not null then true end as text_c, t.text,
+       case when t.actions is not null then true end as actions_c, t.actions,
+       case when t.observations is not null then true end as observations_c, t.observations,
+       case when p.patch_sha256 is not null then true end as patch_c, p.patch_sha256 as patch,
+       o.outcome_c, o.outcome, i.inv_c as invariants_c, i.inv as invariants
 from runs r
 join trajectory_form t using (run_key)
 join tree_form f using (run_key)
