@@ -39,6 +39,11 @@ _RETURN_CODE = re.compile(r"<returncode>(-?\d{1,9})</returncode>")
 _SUBMITS = ("COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", "MINI_SWE_AGENT_FINAL_OUTPUT")
 _SUBMITTED = "Submitted"
 _SWE_BENCH = re.compile(r"[A-Za-z0-9_.-]+__[A-Za-z0-9_.-]+-\d+")
+# Anything else among the options may be an address or a key.
+_SAMPLING = frozenset(
+    {"temperature", "top_p", "top_k", "min_p", "seed", "max_tokens", "max_completion_tokens", "reasoning_effort"}
+    | {"frequency_penalty", "presence_penalty", "repetition_penalty", "parallel_tool_calls", "n"}
+)
 _END_REASONS = {
     _SUBMITTED: EndReason.FINISHED,
     "LimitsExceeded": EndReason.LIMIT,
@@ -172,8 +177,9 @@ def _facts(info: dict[str, Any], messages: list[Any]) -> Iterator[ManifestFact]:
         "environment.image": (environment.get("image"), "info.config.environment.image"),
         "environment.cwd": (environment.get("cwd"), "info.config.environment.cwd"),
     }
-    for key, value in _object(model.get("model_kwargs")).items():
-        declared[f"sampling.{key}"] = (value, f"info.config.model.model_kwargs.{key}")
+    options = _object(model.get("model_kwargs"))
+    for key in sorted(_SAMPLING & options.keys()):
+        declared[f"sampling.{key}"] = (options[key], f"info.config.model.model_kwargs.{key}")
     for field, (value, where) in declared.items():
         if isinstance(value, str | int | float | bool):
             yield ManifestFact(field, value, FieldSource.DECLARED, where=where)

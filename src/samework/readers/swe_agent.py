@@ -47,6 +47,11 @@ _END_REASONS = {
     "exit_environment_error": EndReason.CRASH,
     "skipped": EndReason.CANCELLED,
 }
+# Anything else among the options may be an address or a key.
+_SAMPLING = frozenset(
+    {"temperature", "top_p", "top_k", "min_p", "seed", "max_tokens", "max_completion_tokens", "reasoning_effort"}
+    | {"frequency_penalty", "presence_penalty", "repetition_penalty", "parallel_tool_calls", "n"}
+)
 _AUTOSUBMITTED = re.compile(r"submitted \((.+)\)")
 
 
@@ -196,8 +201,8 @@ def _facts(config: dict[str, Any], info: dict[str, Any]) -> Iterator[ManifestFac
         "base.commit_requested": (_object(env.get("repo")).get("base_commit"), "replay_config.env.repo.base_commit"),
         "harness.version": (info.get("swe_agent_version"), "info.swe_agent_version"),
     }
-    for key, value in options.items():
-        found.setdefault(f"sampling.{key}", (value, f"replay_config.agent.model.completion_kwargs.{key}"))
+    for key in sorted(_SAMPLING & options.keys()):
+        found[f"sampling.{key}"] = (options[key], f"replay_config.agent.model.completion_kwargs.{key}")
     for field, (value, where) in found.items():
         if isinstance(value, str | int | float | bool):
             yield ManifestFact(field, value, FieldSource.DECLARED, where=where)
