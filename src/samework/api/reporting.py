@@ -1,0 +1,117 @@
+"""Collect what a report shows, build it, and write it as the file's ending says."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from samework.api.judging import classes, compare, forks
+from samework.api.pair_material import fork_material, ruleset_notes, tests_material, tree_material
+from samework.api.runs import list_runs, run_detail, run_key
+from samework.errors import InputError, UsageError
+from samework.report.build import pair_report, party, store_report, task_report
+from samework.text import visible
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from samework.api.details import RunDetail
+    from samework.report.data import Party, ReportData
+    from samework.store.connection import StoreHandle
+
+ENDINGS = (".html", ".md", ".json")
+
+
+def write_report(
+    handle: StoreHandle, out: Path, *, a: str | None, b: str | None, task: str | None, redact: bool
+) -> Path:
+    """Write a report of a pair, a task or the store to `out`; see `Store.report`."""
+    ending = out.suffix.lower()
+    if ending not in ENDINGS:
+        raise UsageError(
+            f"a report is written to a file ending in {', '.join(ENDINGS)}", place=visible(str(out), one_line=True)
+        )
+    if (a is None) != (b is None) or (a is not None and task is not None):
+        raise UsageError("a report is of two runs, of a task, or of the whole store")
+    if a is not None and b is not None:
+        data = pair_data(handle, a, b, redact=redact)
+    elif task is not None:
+        data = task_data(handle, task, redact=redact)
+    else:
+        data = store_data(handle, redact=redact)
+    _write(out, rendered(data, ending))
+    return out
+
+
+def rendered(data: ReportData, ending: str) -> str:
+    """The report as text of the form that a file ending names."""
+    if ending == ".html":
+        from samework.report.html import render_html
+
+        return render_html(data)
+    if ending == ".md":
+        from samework.report.markdown import render_markdown
+
+        return render_markdown(data)
+    from samework.report.json import render_json
+
+    return render_json(data)
+
+
+def pair_data(handle: StoreHandle, a: str, b: str, *, redact: bool) -> ReportData:
+    """A report of two runs."""
+    keys = run_key(handle, a)[0], run_key(handle, b)[0]
+    result = compare(handle, a, b, strict=False)
+    details = run_detail(handle, keys[0]), run_detail(handle, keys[1])
+    return pair_report(
+        result,
+        _party(details[0]),
+        _party(details[1]),
+        fork=fork_material(handle, *keys, result.fork),
+        tree=tree_material(handle, *details),
+        tests=tests_material(handle, keys, details),
+        rulesets=ruleset_notes(handle),
+        redact=redact,
+    )
+
+
+def _party(detail: RunDetail) -> Party:
+    agent = " ".join(part for part in (detail.agent, detail.agent_version) if part) or None
+    return party(detail.run, agent=agent, model=detail.model)
+
+
+def task_data(handle: StoreHandle, task: str, *, redact: bool) -> ReportData:
+    """A report of one task."""
+    found = classes(handle, task=task, arm=None, across=None, strict=False)
+    return task_report(
+        found.by_task[0],
+        forks(handle, task=task, tool_calls=False, changed_work=False, origin=None),
+        list_runs(handle, task=task),
+        facets=found.facets,
+        rulesets=ruleset_notes(handle),
+        redact=redact,
+    )
+
+
+def store_data(handle: StoreHandle, *, redact: bool) -> ReportData:
+    """A report of everything in the store."""
+    return store_report(
+        classes(handle, task=None, arm=None, across=None, strict=False),
+        forks(handle, task=None, tool_calls=False, changed_work=False, origin=None),
+        list_runs(handle),
+        rulesets=ruleset_notes(handle),
+        redact=redact,
+    )
+
+
+def _write(out: Path, text: str) -> None:
+    """Write aside, then move: a page is never half there."""
+    aside = out.with_name(f".{out.name}.{os.getpid()}")
+    try:
+        aside.write_text(text, encoding="utf-8", errors="backslashreplace")
+        aside.replace(out)
+    except OSError as error:
+        aside.unlink(missing_ok=True)
+        raise InputError(
+            f"the report cannot be written: {error.strerror}", place=visible(str(out), one_line=True)
+        ) from error
