@@ -127,7 +127,12 @@ def shown_path(path: bytes) -> str:
             return path.decode("utf-8")
         except UnicodeDecodeError:
             pass
-    return '"' + "".join(_mark(byte) for byte in path) + '"'
+    return quoted(path)
+
+
+def quoted(name: bytes) -> str:
+    """A name in double quotes with escapes, as Git writes unusual ones."""
+    return '"' + "".join(_mark(byte) for byte in name) + '"'
 
 
 def _mark(byte: int) -> str:

@@ -220,7 +220,10 @@ class IngestSummary(msgspec.Struct, frozen=True):
 
 
 class SnapshotResult(msgspec.Struct, frozen=True):
-    """A tree taken from a working tree, a commit or a patch. oid None: null_reason says why."""
+    """A tree taken from a working tree, a commit or a patch. oid None: null_reason says why.
+
+    oid, tcd and n_files are of the tree under the scope; unscoped_oid is of the whole tree where a scope was given.
+    """
 
     oid: str | None
     object_format: str | None
@@ -235,3 +238,4 @@ class SnapshotResult(msgspec.Struct, frozen=True):
     ignored_sha256: str | None = None
     scope: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
+    unscoped_oid: str | None = None

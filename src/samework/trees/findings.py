@@ -1,0 +1,66 @@
+"""Flags of a snapshot: what a reader of a tree id must know about how the files became that tree.
+
+Slugs: no_work, ignore_rules_changed, crlf_normalised, filters_not_run, local_excludes_not_used, index_not_read,
+base_differs, post_image_differs and `fsck:<message id>`. Refuses to turn a flag into a verdict.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from samework.trees.neutral_git import NeutralGit
+    from samework.trees.object_store import ObjectStore
+    from samework.trees.places import GitPlace
+    from samework.trees.tree_objects import TreeEntry
+
+_FILTER = re.compile(rb"(?:^|\s)filter=", re.MULTILINE)
+_RULE = re.compile(rb"^\s*[^#\s]", re.MULTILINE)
+_MAX_EXCLUDE_BYTES = 1 << 20
+
+
+def name_of(path: bytes) -> bytes:
+    """Last component of a path."""
+    return path.rpartition(b"/")[2]
+
+
+def has_changed_ignore_rules(
+    reference: dict[bytes, TreeEntry], entries: list[TreeEntry], ignored: Iterable[bytes]
+) -> bool:
+    """True where an ignore file differs from the reference, or hides itself.
+
+    Args:
+        reference: the base's paths.
+        entries: the result's paths.
+        ignored: paths left out of the result.
+    """
+    before = {(path, entry.oid) for path, entry in reference.items() if name_of(path) == b".gitignore"}
+    after = {(entry.path, entry.oid) for entry in entries if name_of(entry.path) == b".gitignore"}
+    return before != after or any(name_of(path) == b".gitignore" for path in ignored)
+
+
+def attribute_flags(
+    git: NeutralGit, objects: ObjectStore, entries: list[TreeEntry], ignored: Iterable[bytes]
+) -> list[str]:
+    """Flags for content that `.gitattributes` makes differ from the bytes of the work tree."""
+    rules = [entry for entry in entries if name_of(entry.path) == b".gitattributes" and entry.kind != "gitlink"]
+    if not rules and not any(name_of(path) == b".gitattributes" for path in ignored):
+        return []
+    flags = ["filters_not_run"] if any(_FILTER.search(objects.read_blob(rule.oid)) for rule in rules) else []
+    for line in git.run("ls-files", "--eol", "-z").split(b"\0"):
+        words = line.partition(b"\t")[0].split()
+        if len(words) > 1 and words[0].removeprefix(b"i/") != words[1].removeprefix(b"w/"):
+            return [*flags, "crlf_normalised"]
+    return flags
+
+
+def has_local_excludes(place: GitPlace) -> bool:
+    """True where `info/exclude` holds rules; they are not part of the work and are not obeyed."""
+    path = place.common_dir / "info" / "exclude"
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return _RULE.search(file.read(_MAX_EXCLUDE_BYTES)) is not None
