@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 
@@ -92,6 +93,22 @@ V11 = {
 BARE = V1["messages"]
 
 
+class Unseekable(BytesSource):
+    """Bytes that can only be read forward, as those of a compressed file."""
+
+    def open(self) -> io.BufferedReader:
+        class Forward(io.RawIOBase):
+            rest = io.BytesIO(self.data)
+
+            def readable(self) -> bool:
+                return True
+
+            def readinto(self, buffer: bytearray) -> int:
+                return self.rest.readinto(buffer)
+
+        return io.BufferedReader(Forward())
+
+
 def source(document: object, name: str = "x.traj.json") -> BytesSource:
     return BytesSource(name, json.dumps(document).encode())
 
@@ -170,6 +187,7 @@ def test_the_model_that_answered_is_measured_and_the_one_asked_for_declared():
     assert (facts["model.id_requested"].value, facts["model.id_requested"].source) == ("g/asked", FieldSource.DECLARED)
     assert facts["engine.version"].absence is Absence.UNOBSERVABLE
     assert (facts["sampling.temperature"].value, facts["environment.image"].value) == (0.0, "img")
+    assert facts["workspace.root"].value == "/testbed"
     assert "do-not-keep" not in repr(read(V1))
 
 
@@ -252,6 +270,7 @@ def test_exit_status_names_the_end_reason(status, reason):
 def test_the_format_is_found_at_the_end_of_a_long_file():
     long = {"info": {"submission": "x" * 200_000}, "messages": [], "trajectory_format": "mini-swe-agent-1"}
     assert sniff(long) == 1.0
+    assert READER.sniff(source(long).head(), Unseekable("x", source(long).data)) == 1.0
 
 
 def test_other_formats_are_not_claimed():

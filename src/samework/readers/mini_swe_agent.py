@@ -9,6 +9,7 @@ message of a run that ended holds its submission, which no model read; it is no 
 from __future__ import annotations
 
 import math
+import os
 import re
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from samework.decode import strict_json
 from samework.decode.document import read_document
+from samework.decode.limits import MIB
 from samework.errors import DamagedRecord
 from samework.model.events import Event, ToolCall, Usage
 from samework.model.reader import Evidence
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from samework.model.records import Record
 
 _FORMAT = re.compile(rb'(?<!\\)"trajectory_format"\s*:\s*"mini-swe-agent-1')
+_MAY_BE = re.compile(rb'[\xef\xbb\xbf\s]*\{\s*"(?:info|messages|instance_id)"')
 _MADE_BY = re.compile(rb'(?<!\\)"mini_version"\s*:|(?<!\\)"minisweagent\.')
 _FENCED = re.compile(rb"```(?:bash|mswea_bash_command)\s*\\n")
 _PLAIN_LIST = re.compile(rb'\s*\[\s*\{\s*"(?:role|content)"\s*:')
@@ -79,7 +82,7 @@ class MiniSweAgentReader:
             return 0.8 if is_own and (b"<returncode>" in head or b"bash code block" in head) else 0.0
         if start != b"{":
             return 0.0
-        if _FORMAT.search(head) or _FORMAT.search(_tail(source, len(head))):
+        if _FORMAT.search(head) or (_MAY_BE.match(head) and _FORMAT.search(_tail(source, len(head)))):
             return 1.0
         return 0.9 if _MADE_BY.search(head) and re.search(rb'(?<!\\)"(?:exit_status|config)"', head) else 0.0
 
@@ -106,13 +109,18 @@ READER: Reader = MiniSweAgentReader()
 
 
 def _tail(source: Source, n_known: int) -> bytes:
-    """The end of a file of which more than `n_known` bytes exist."""
-    size = source.size()
-    if size <= n_known:
-        return b""
+    """The end of a source that is longer than `n_known` bytes, of one that cannot be sought as well."""
     with source.open() as stream:
-        stream.seek(max(0, size - _TAIL_BYTES))
-        return stream.read(_TAIL_BYTES)
+        if stream.seekable():
+            size = stream.seek(0, os.SEEK_END)
+            if size <= n_known:
+                return b""
+            stream.seek(max(0, size - _TAIL_BYTES))
+            return stream.read(_TAIL_BYTES)
+        tail = b""
+        while part := stream.read(MIB):
+            tail = (tail + part)[-_TAIL_BYTES:]
+        return tail
 
 
 def _object(value: Any) -> dict[str, Any]:
@@ -175,8 +183,10 @@ def _facts(info: dict[str, Any], messages: list[Any]) -> Iterator[ManifestFact]:
         "harness.version": (info.get("mini_version"), "info.mini_version"),
         "model.id_requested": (model.get("model_name"), "info.config.model.model_name"),
         "environment.image": (environment.get("image"), "info.config.environment.image"),
-        "environment.cwd": (environment.get("cwd"), "info.config.environment.cwd"),
     }
+    workspace = _string(environment.get("cwd"))
+    if workspace is not None and workspace.startswith("/"):
+        declared["workspace.root"] = (workspace, "info.config.environment.cwd")
     options = _object(model.get("model_kwargs"))
     for key in sorted(_SAMPLING & options.keys()):
         declared[f"sampling.{key}"] = (options[key], f"info.config.model.model_kwargs.{key}")

@@ -3,7 +3,8 @@
 The unit of action is `trajectory[i].action`, the shell text that ran, in every parser mode; each step that records one
 gives one call of `shell`, an empty text included. What the model was given before its first reply (system prompt,
 demonstrations, the issue) comes from `history`. Observations are those of the step, before the harness added its prompt
-line. A file that holds only `history` is read from that. Refuses what is no JSON object with either.
+line. A file that holds only `history` is read from that. The arguments that the model itself wrote are not told apart
+from the command made of them. Refuses what is no JSON object with either.
 """
 
 from __future__ import annotations
@@ -252,7 +253,7 @@ def _completion(number: int, step: dict[str, Any], text: str) -> Iterator[Event 
     action = step.get("action")
     calls: tuple[ToolCall, ...] = ()
     if isinstance(action, str):
-        calls = (ToolCall("shell", action, call_id=_call_id(number), is_json=False),)
+        calls = (ToolCall("shell", action, call_id=_call_id(number), exact=False, is_json=False),)
     elif action is not None:
         yield _damage(f"the action of step {number} is no text")
     reasoning, is_hidden = _reasoning(step.get("thinking_blocks"))
