@@ -238,6 +238,12 @@ def test_a_document_without_steps_or_history_is_refused():
         read({"info": {}})
 
 
+def test_a_file_whose_first_texts_are_long_is_claimed_by_its_head():
+    assert sniff({**OLD, "trajectory": [{**OLD["trajectory"][0], "observation": "x" * 90_000}]}) > 0
+    history = [{"role": "user", "agent": "primary", "is_demo": True, "content": "x" * 90_000}, *OLD["history"]]
+    assert sniff({"history": history}) > 0
+
+
 def test_other_formats_are_not_claimed():
     assert sniff(OLD) > 0.9
     assert sniff({"trajectory_format": "mini-swe-agent-1", "messages": [], "info": {}}) == 0

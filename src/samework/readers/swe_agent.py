@@ -82,8 +82,10 @@ class SweAgentReader:
             return 0.95
         if b"trajectory" in keys and b"history" in keys:
             return 0.9
-        is_history = b"history" in keys and b"role" in keys
-        return 0.8 if is_history and (b"message_type" in keys or {b"agent", b"thought", b"action"} <= keys) else 0.0
+        if {b"trajectory", b"action", b"observation"} <= keys:  # the first observation is longer than the head
+            return 0.7
+        is_own = keys & {b"message_type", b"is_demo"} or {b"agent", b"thought", b"action"} <= keys
+        return 0.8 if {b"history", b"role"} <= keys and is_own else 0.0
 
     def read(self, source: Source) -> Iterator[Record]:
         """Yield the one run of the document.
