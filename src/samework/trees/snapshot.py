@@ -223,8 +223,8 @@ def _taken(
 def _written(git: NeutralGit, path: Path, seed: dict[bytes, TreeEntry]) -> str:
     """Write the tree of a working tree.
 
-    Submodules that are checked out are added anew; one that is seeded so would be asked for its status by Git, in
-    its own repository.
+    A submodule that is checked out must not be in the index when `add` runs: Git would ask for its status, in its own
+    repository and under its own configuration. Such ones are added anew; `update-index` only reads their HEAD.
     """
     links = {name: entry for name, entry in seed.items() if entry.mode == GITLINK_MODE}
     inside = {name for name in links if os.path.lexists(_below(path, name) / ".git")}
@@ -237,7 +237,7 @@ def _written(git: NeutralGit, path: Path, seed: dict[bytes, TreeEntry]) -> str:
     git.run("add", "-A", "--no-warn-embedded-repo")
     if inside:
         names = b"".join(name + b"\0" for name in sorted(inside))
-        git.run("add", "-f", "--no-warn-embedded-repo", "--pathspec-from-file=-", "--pathspec-file-nul", stdin=names)
+        git.run("update-index", "--add", "-z", "--stdin", stdin=names)
     return git.run("write-tree").decode().strip()
 
 
