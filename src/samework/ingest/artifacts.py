@@ -1,0 +1,168 @@
+"""Patches, trees, test reports and manifests to rows. Pure but for trees, which `Trees` takes from Git.
+
+Refuses to call anything empty that is not recorded: an absent patch keeps its reason.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import orjson
+
+from samework.canon.arguments import canonical_value
+from samework.canon.patch import parse_patch
+from samework.model.words import Grade, NodeResult
+from samework.text import storable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from samework.canon.patch import PatchFacts
+    from samework.ingest.rows import RunRows
+    from samework.ingest.settings import Given
+    from samework.model.records import ManifestFact, PatchRecord, SuiteReport
+    from samework.model.results import SnapshotResult
+    from samework.store.write import BatchWriter
+
+_FAILING = frozenset({NodeResult.FAILED, NodeResult.ERROR})
+_STRENGTH = {"measured": 3, "declared": 2, "defaulted": 1}
+
+
+def value_text(value: object) -> str:
+    """A value as canonical JSON, or as plain JSON where it has no canonical form."""
+    try:
+        return canonical_value(value)
+    except ValueError:
+        return storable(orjson.dumps(repr(value)).decode())
+
+
+def patch_sha256(record: PatchRecord) -> bytes | None:
+    """Identity of a patch after the declared repairs, None where none is recorded."""
+    return None if record.patch is None else hashlib.sha256(parse_patch(record.patch).normalised).digest()
+
+
+def patch_rows(rows: RunRows, record: PatchRecord, base_commit: str | None) -> PatchFacts | None:
+    """Add the patch of a run and its paths; returns what the patch states, None where none is recorded."""
+    base = record.base_commit or base_commit
+    if record.patch is None:
+        reason = record.null_reason or "no patch is recorded"
+        rows.table("patch").append(
+            (None, None, False, base, "absent", storable(reason), "[]", 0, None, Grade.NONE.value)
+        )
+        return None
+    facts = parse_patch(record.patch)
+    body = hashlib.sha256(record.patch).digest()
+    rows.body(body, record.patch.decode("utf-8", "replace"))
+    rows.table("patch").append(
+        (
+            body,
+            hashlib.sha256(facts.normalised).digest(),
+            facts.is_empty,
+            base,
+            facts.status,
+            None if facts.reason is None else storable(facts.reason),
+            canonical_value(list(facts.repairs)),
+            len(facts.paths),
+            facts.min_id_digits,
+            record.grade.value,
+        )
+    )
+    rows.table("patch_path").extend((storable(path.path), path.mode, path.blob_id, path.change) for path in facts.paths)
+    return facts
+
+
+def tree_row(rows: RunRows, tree: SnapshotResult) -> None:
+    """Add the tree of a run."""
+    rows.table("run_tree").append(
+        (
+            tree.oid,
+            tree.object_format,
+            None if tree.tcd is None else bytes.fromhex(tree.tcd),
+            tree.base_oid,
+            tree.base_commit,
+            tree.policy,
+            "\n".join(tree.scope),
+            (tree.grade if tree.oid is not None or tree.tcd is not None else Grade.NONE).value,
+            None if tree.null_reason is None else storable(tree.null_reason),
+            tree.n_files,
+            tree.n_ignored,
+            None if tree.ignored_sha256 is None else bytes.fromhex(tree.ignored_sha256),
+            canonical_value(list(tree.flags)),
+        )
+    )
+
+
+def map_sha256(report: SuiteReport) -> bytes:
+    """Digest of the sorted, distinct (node, outcome) pairs: sha256 of their canonical JSON."""
+    pairs = sorted({(storable(outcome.node), outcome.outcome.value) for outcome in report.outcomes})
+    return hashlib.sha256(canonical_value([list(pair) for pair in pairs]).encode()).digest()
+
+
+def write_report(
+    writer: BatchWriter, run_key: int, report: SuiteReport, sha256: bytes, *, given: Given, layout: str
+) -> None:
+    """Write one test report of a run with its outcomes. The user's suite and environment stand above the recorded."""
+    key = writer.next_key("test_report")
+    pairs = sorted({(storable(outcome.node), outcome.outcome.value) for outcome in report.outcomes})
+    results: dict[str, set[NodeResult]] = {}
+    for outcome in report.outcomes:
+        results.setdefault(outcome.node, set()).add(outcome.outcome)
+    row: Mapping[str, object] = {
+        "report_key": key,
+        "run_key": run_key,
+        "report_sha256": sha256,
+        "format": report.format,
+        "suite": _text(given.suite or report.suite),
+        "env": _text(given.env or report.env),
+        "layout": layout,
+        "runner": _text(report.runner),
+        "exit_code": report.exit_code,
+        "complete": report.complete,
+        "incomplete_reason": report.incomplete_reason,
+        "n_nodes": len(results),
+        "n_executed": sum(any(result.executed for result in found) for found in results.values()),
+        "n_failing": sum(not found.isdisjoint(_FAILING) for found in results.values()),
+        "has_conflict": any(len(found) > 1 for found in results.values()),
+        "map_sha256": map_sha256(report),
+        "findings": value_text([storable(finding) for finding in report.findings]),
+    }
+    writer.append("test_report", {name: [value] for name, value in row.items()})
+    if pairs:
+        writer.append(
+            "test_outcome",
+            {
+                "report_key": [key] * len(pairs),
+                "node": [node for node, _ in pairs],
+                "outcome": [outcome for _, outcome in pairs],
+            },
+        )
+
+
+def manifest_rows(rows: RunRows, facts: list[ManifestFact]) -> None:
+    """Add a run's manifest; of several values of a field the strongest source counts, then the first."""
+    best: dict[str, ManifestFact] = {}
+    for fact in facts:
+        held = best.get(fact.field)
+        if held is None or _strength(fact) > _strength(held):
+            best[fact.field] = fact
+    table = rows.table("manifest_field")
+    for fact in best.values():
+        present = fact.source is not None
+        table.append(
+            (
+                storable(fact.field),
+                value_text(fact.value) if present else None,
+                fact.source.value if fact.source is not None else None,
+                None if present else (fact.absence.value if fact.absence is not None else "unrecorded"),
+                _text(fact.where),
+            )
+        )
+
+
+def _strength(fact: ManifestFact) -> int:
+    return _STRENGTH[fact.source.value] if fact.source is not None else 0
+
+
+def _text(value: str | None) -> str | None:
+    return None if value is None else storable(value)

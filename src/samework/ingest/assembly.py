@@ -1,0 +1,130 @@
+"""Everything that a source says about one run, gathered between its start and its end.
+
+Refuses nothing: damage becomes a finding with its place.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from samework.ingest.fold import TrajectoryFold
+from samework.ingest.rows import RunRows
+from samework.model.records import (
+    Damage,
+    Invariant,
+    ManifestFact,
+    OutcomeRecord,
+    PatchRecord,
+    RunEnd,
+    RunStart,
+    SuiteReport,
+    TreeRecord,
+)
+from samework.model.words import EndReason
+
+_FLUSH_BYTES = 4 * 1024 * 1024
+_FLUSH_EVENTS = 4096
+_WORKSPACE_FIELDS = frozenset({"workspace.root", "workspace.cwd", "env.workspace", "env.cwd"})
+_FILLED = (
+    "agent", "agent_version", "model", "native_id", "parent_native_id", "recorder", "tokenizer", "base_commit",
+    "repo", "started", "ended",
+)  # fmt: skip
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """A damage, with the file it is in."""
+
+    path: str
+    damage: Damage
+
+
+class Report(msgspec.Struct, frozen=True):
+    """A test report, with the digest of its content."""
+
+    report: SuiteReport
+    sha256: bytes
+
+
+class RunAssembly:
+    """One run as it is read.
+
+    format: reader that gives its trajectory. key: its number once rows of it were flushed, None before.
+    """
+
+    def __init__(self, start: RunStart, format_name: str, path: str) -> None:
+        self.start = start
+        self.format = format_name
+        self.path = path
+        self.rows = RunRows()
+        self.fold: TrajectoryFold | None = None
+        self.key: int | None = None
+        self.end = RunEnd()
+        self.patch: PatchRecord | None = None
+        self.tree: TreeRecord | None = None
+        self.facts: list[ManifestFact] = []
+        self.reports: list[Report] = []
+        self.outcomes: dict[str, OutcomeRecord] = {}
+        self.invariants: dict[str, Invariant] = {}
+        self.findings: list[Finding] = []
+        self.tainted_by: str | None = None
+        self.is_ended = False
+
+    def ensure_fold(self) -> TrajectoryFold:
+        """The fold of its events, made with what is known of the run when the first is wanted."""
+        if self.fold is None:
+            roots = tuple(
+                fact.value for fact in self.facts if fact.field in _WORKSPACE_FIELDS and isinstance(fact.value, str)
+            )
+            self.fold = TrajectoryFold(
+                self.rows, self.damage, tokenizer=self.start.tokenizer, recorder=self.start.recorder, workspaces=roots
+            )
+        return self.fold
+
+    def damage(self, damage: Damage, path: str | None = None) -> None:
+        """Note a damage; one that taints the run makes it incomplete."""
+        self.findings.append(Finding(path or self.path, damage))
+        if damage.taints_run and self.tainted_by is None:
+            self.tainted_by = damage.reason
+
+    def other(self, record: object) -> None:
+        """Add an artifact or a fact."""
+        if isinstance(record, ManifestFact):
+            self.facts.append(record)
+        elif isinstance(record, PatchRecord):
+            self.patch = self.patch if self.patch is not None and self.patch.patch is not None else record
+        elif isinstance(record, TreeRecord):
+            self.tree = record
+        elif isinstance(record, OutcomeRecord):
+            self.outcomes[record.name] = record
+        elif isinstance(record, Invariant):
+            self.invariants[record.name] = record
+
+    def merge_start(self, start: RunStart) -> None:
+        """Take from an included transcript what the run itself does not say."""
+        given = {name: getattr(start, name) for name in _FILLED if getattr(self.start, name) is None}
+        self.start = msgspec.structs.replace(self.start, **{name: value for name, value in given.items() if value})
+
+    def merge_end(self, end: RunEnd) -> None:
+        """Take an end, unless a better one is known."""
+        if end.reason is not EndReason.UNRECORDED or self.end.reason is EndReason.UNRECORDED:
+            detail, ended = end.detail or self.end.detail, end.ended or self.end.ended
+            self.end = RunEnd(end.reason, detail, ended)
+
+    @property
+    def is_large(self) -> bool:
+        """True where enough rows wait that they should be flushed."""
+        return self.rows.n_bytes > _FLUSH_BYTES or len(self.rows.table("event")) >= _FLUSH_EVENTS
+
+    @property
+    def has_trajectory(self) -> bool:
+        """True where it has events."""
+        return self.fold is not None and self.fold.n_events > 0
+
+    @property
+    def incomplete_reason(self) -> str | None:
+        """Why the record is incomplete, None where it is complete."""
+        if self.tainted_by is not None:
+            return self.tainted_by
+        if self.end.reason is EndReason.LOG_TRUNCATED:
+            return self.end.detail or "the log was cut"
+        return None

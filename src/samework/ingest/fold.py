@@ -1,0 +1,210 @@
+"""Events of one run to rows: digests, links between calls and results, bodies, usage, token ids.
+
+Memory is flat: rows can be taken at any time, only calls that still wait for their result are held back.
+"""
+
+from __future__ import annotations
+
+import array
+import hashlib
+import sys
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from samework.canon.digester import RunDigester, ids_bytes
+from samework.model.records import Damage
+from samework.model.words import EventKind
+from samework.text import raw_bytes, storable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from samework.canon.digester import EventDigests
+    from samework.ingest.rows import RunRows
+    from samework.model.events import Event
+
+_SHOWN_CANONICAL = 4096
+_N_REMEMBERED_CALLS = 4096
+
+
+class TrajectoryFold:
+    """Folds the events of one run, in order. rows: what is ready. on_damage: told of what an event cannot hold."""
+
+    def __init__(
+        self,
+        rows: RunRows,
+        on_damage: Callable[[Damage], None],
+        *,
+        tokenizer: str | None,
+        recorder: str | None,
+        workspaces: tuple[str, ...],
+    ) -> None:
+        self._digester = RunDigester(tokenizer=tokenizer, recorder=recorder, workspaces=workspaces)
+        self._rows = rows
+        self._events = rows.table("event")
+        self._calls = rows.table("call")
+        self._on_damage = on_damage
+        self._waiting: dict[tuple[int, int], tuple[object, ...]] = {}
+        self._by_id: dict[str, tuple[int, int]] = {}
+        self._unanswered: list[tuple[int, int]] = []
+        self.n_events = self.n_steps = self.n_calls = 0
+        self.last_chain: bytes | None = None
+        self.end_text: str | None = None
+
+    def add(self, event: Event) -> None:
+        """Fold the next event."""
+        if event.token_ids is not None or event.prompt_token_ids is not None:
+            event = self._checked_ids(event)
+        made = self._digester.add(event)
+        rows, kind = self._rows, event.kind
+        call: tuple[int, int] | tuple[None, None] = (None, None)
+        if kind is EventKind.COMPLETION:
+            self.n_steps += 1
+            self._completion(event, made)
+        elif kind is EventKind.OBSERVATION:
+            call = self._observed(event)
+        elif kind is EventKind.END:
+            self.end_text = event.text
+        if made.body is not None:
+            rows.body(made.body, storable(event.text))
+        if event.reasoning is not None and made.reasoning is not None:
+            rows.body(made.reasoning, storable(event.reasoning))
+        self._events.append(
+            (
+                made.seq,
+                made.step,
+                kind.value,
+                made.digest,
+                made.prev,
+                made.chain,
+                made.action_sha256,
+                made.tokens_sha256,
+                made.n_tokens,
+                made.prompt_sha256,
+                made.body,
+                made.reasoning,
+                made.n_bytes,
+                event.exit_status,
+                call[0],
+                call[1],
+                event.workspace_tree_oid,
+                event.time,
+                event.offset,
+            )
+        )
+        self.n_events += 1
+        self.last_chain = made.chain
+
+    def _checked_ids(self, event: Event) -> Event:
+        try:
+            for ids in (event.token_ids, event.prompt_token_ids):
+                ids_bytes(ids or ())
+        except (OverflowError, TypeError):
+            self._on_damage(Damage(event.offset or 0, 0, "token ids that are no 32-bit integers", code="bad-token-ids"))
+            return msgspec.structs.replace(event, token_ids=None, prompt_token_ids=None)
+        return event
+
+    def _completion(self, event: Event, made: EventDigests) -> None:
+        seq = made.seq
+        self._unanswered = []
+        for ordinal, (call, digest) in enumerate(zip(event.calls, made.calls, strict=True)):
+            place = (seq, ordinal)
+            self._rows.body(digest.arguments_sha256, storable(call.arguments))
+            self._waiting[place] = (
+                seq,
+                ordinal,
+                storable(call.name),
+                None if call.call_id is None else storable(call.call_id),
+                digest.arguments_sha256,
+                storable(digest.canonical[:_SHOWN_CANONICAL]),
+                digest.canonical_sha256,
+                call.exact,
+            )
+            self._unanswered.append(place)
+            if call.call_id is not None:
+                self._by_id[call.call_id] = place
+        self.n_calls += len(event.calls)
+        usage = event.usage
+        if usage is not None:
+            self._rows.table("call_usage").append(
+                (
+                    seq,
+                    usage.prompt_tokens,
+                    usage.cached_tokens,
+                    usage.cache_write_tokens,
+                    usage.completion_tokens,
+                    usage.reasoning_tokens,
+                    usage.source,
+                )
+            )
+        if event.token_ids is not None or event.margins is not None:
+            self._rows.table("token").append(
+                (
+                    seq,
+                    None if event.token_ids is None else ids_bytes(event.token_ids),
+                    None if event.margins is None else floats_bytes(event.margins),
+                    event.margin_unit if event.margins is not None else None,
+                )
+            )
+
+    def _observed(self, event: Event) -> tuple[int, int] | tuple[None, None]:
+        """The call that an observation answers: the one with its id, or the oldest open one of the last completion."""
+        place: tuple[int, int] | None
+        if event.call_id is not None:
+            place = self._by_id.get(event.call_id)
+        else:
+            place = self._unanswered[0] if self._unanswered else None
+        if place is None:
+            return (None, None)
+        if place in self._unanswered:
+            self._unanswered.remove(place)
+        waiting = self._waiting.pop(place, None)
+        if waiting is not None:
+            self._calls.append((*waiting, True))
+            self._forget_old_ids()
+        return place
+
+    def _forget_old_ids(self) -> None:
+        """Answered calls are remembered only for a while: a later part of the same result still finds its call."""
+        if len(self._by_id) > _N_REMEMBERED_CALLS + 2 * len(self._waiting):
+            self._by_id = {name: place for name, place in self._by_id.items() if place in self._waiting}
+
+    def finish(self) -> None:
+        """Give the calls without a result, and the digests of the facets."""
+        self._calls.extend((*waiting, False) for waiting in self._waiting.values())
+        self._waiting.clear()
+        facets = self._rows.table("facet_digest")
+        for facet in self._digester.facets():
+            facets.append(
+                (
+                    facet.facet,
+                    facet.ruleset_id,
+                    facet.digest,
+                    facet.comparable,
+                    facet.null_reason,
+                    facet.grade.value,
+                    facet.vacuous,
+                    facet.n_parts,
+                    facet.n_masked_bytes,
+                )
+            )
+
+
+def floats_bytes(values: tuple[float, ...]) -> bytes:
+    """Float64, little-endian.
+
+    >>> floats_bytes((1.0,)).hex()
+    '000000000000f03f'
+    """
+    made = array.array("d", values)
+    if sys.byteorder == "big":
+        made.byteswap()
+    return made.tobytes()
+
+
+def body_of(rows: RunRows, text: str) -> bytes:
+    """Keep a text as a body; returns its key."""
+    key = hashlib.sha256(raw_bytes(text)).digest()
+    rows.body(key, storable(text))
+    return key

@@ -1,0 +1,151 @@
+"""Which files of a path are sources, in which order, and what their paths say.
+
+A directory with run.json is one bundle; the files it refers to are no sources of their own. Hidden directories are
+skipped, links that leave the tree are not followed. Trajectories come before predictions, these before reports.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from samework.decode.archive import expanded
+from samework.decode.source import DirSource, FileSource
+from samework.errors import InputError, UsageError
+from samework.ingest import bundle_files, registry
+from samework.ingest.detect import detect
+from samework.ingest.settings import FIELDS
+from samework.model.reader import Reader, Source
+from samework.text import shortened, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from samework.ingest.settings import IngestSettings
+
+_ORDER = {"predictions": 1, "swebench_report": 2, "pytest_json": 2, "junit": 2}
+_FIELD = re.compile(r"\{(\w+)\}")
+
+
+class Unit(msgspec.Struct, frozen=True):
+    """One source to ingest. source: as it is read (an archive is looked into). stored: the bytes to keep.
+
+    root: the path that the user named. named: he named the file itself. error: why it cannot be read.
+    """
+
+    source: Source
+    stored: Source
+    root: Path
+    named: bool
+    reader: Reader | None = None
+    fields: dict[str, str] = {}
+    error: InputError | None = None
+
+    @property
+    def path(self) -> str:
+        """Where it is, for display and joining."""
+        return self.stored.path
+
+
+class Pattern:
+    """A pattern of paths such as `logs/{task}/report.json`; `*` and `?` stand for parts of one name."""
+
+    def __init__(self, text: str) -> None:
+        """Compile a pattern.
+
+        Raises: UsageError: a field is unknown or named twice, or there is none.
+        """
+        self.text = text
+        fields = _FIELD.findall(text)
+        unknown = [name for name in fields if name not in FIELDS]
+        if unknown or len(set(fields)) != len(fields) or not fields:
+            raise UsageError(
+                f"the pattern {shortened(text, 120)!r} needs fields of {', '.join(FIELDS)}, each once",
+                code="bad-pattern",
+            )
+        self._match = re.compile(r"(?:^|/)" + "".join(map(_part, re.split(r"(\{\w+\}|\*|\?)", text))) + "$")
+
+    def fields(self, path: str) -> dict[str, str] | None:
+        """Fields of a path whose end fits the pattern, None where it does not.
+
+        >>> Pattern("{arm}/{task}.traj").fields("out/gpt/t-1.traj")
+        {'arm': 'gpt', 'task': 't-1'}
+        """
+        found = self._match.search(path)
+        return found.groupdict() if found else None
+
+    def find(self, start: Path) -> list[tuple[Path, dict[str, str]]]:
+        """Files that fit the pattern, sorted, with their fields; a relative pattern is looked for below `start`."""
+        steps = Path(_FIELD.sub("*", self.text)).parts
+        absolute = Path(self.text).is_absolute()
+        base = Path(steps[0]) if absolute else start
+        pattern = str(Path(*steps[1:])) if absolute else str(Path(*steps))
+        found = ((path, self.fields(path.as_posix())) for path in sorted(base.glob(pattern)) if path.is_file())
+        return [(path, fields) for path, fields in found if fields is not None]
+
+
+def _part(text: str) -> str:
+    if field := _FIELD.fullmatch(text):
+        return rf"(?P<{field[1]}>[^/]+?)"
+    return {"*": "[^/]*", "?": "[^/]"}.get(text, re.escape(text))
+
+
+def units(paths: list[Path], settings: IngestSettings) -> list[Unit]:
+    """All sources of some paths, in the order in which they are to be read.
+
+    Raises: InputError: a path does not exist. UsageError: the layout or the format is not known.
+    """
+    pattern = Pattern(settings.layout) if settings.layout else None
+    reader = registry.reader(settings.format) if settings.format else None
+    found: list[Unit] = []
+    seen: set[str] = set()
+    for root in paths:
+        if not root.exists():
+            raise InputError("there is no such file or directory", place=visible(str(root)), code="no-such-path")
+        for place in _walk(root):
+            real = str(place.resolve())
+            if real not in seen:
+                seen.add(real)
+                found.append(_unit(place, root, reader, pattern))
+    return sorted(found, key=lambda unit: (_ORDER.get(unit.reader.name, 0) if unit.reader else 0, unit.path))
+
+
+def _unit(place: Path, root: Path, reader: Reader | None, pattern: Pattern | None) -> Unit:
+    named = place == root
+    stored: Source = DirSource(place) if place.is_dir() else FileSource(place)
+    fields = pattern.fields(place.as_posix()) if pattern else {}
+    if fields is None:
+        error = InputError("its path does not fit the layout", place=visible(str(place)), code="outside-layout")
+        return Unit(stored, stored, root, named, error=error)
+    try:
+        source = expanded(stored)
+        return Unit(source, stored, root, named, reader or detect(source), fields)
+    except InputError as error:
+        return Unit(stored, stored, root, named, None, fields, error)
+
+
+def _walk(root: Path) -> Iterator[Path]:
+    if not root.is_dir():
+        yield root
+        return
+    inside = root.resolve()
+    yield from _walk_directory(root, inside, frozenset())
+
+
+def _walk_directory(folder: Path, inside: Path, owned: frozenset[Path]) -> Iterator[Path]:
+    entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    if any(entry.name == bundle_files.RUN and entry.is_file() for entry in entries):
+        yield folder
+        owned |= {folder / name for name in bundle_files.owned_names(DirSource(folder))}
+    for entry in entries:
+        path = Path(entry.path)
+        if path in owned or entry.name.startswith("."):
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            yield from _walk_directory(path, inside, owned)
+        elif entry.is_file() and (not entry.is_symlink() or path.resolve().is_relative_to(inside)):
+            yield path
