@@ -32,7 +32,7 @@ _OBJECTS_NAME: Final = "objects.git"
 _SOURCES_NAME: Final = "sources"
 _TEMPORARY_NAME: Final = "tmp"
 _READ_MEMORY: Final = "2GB"
-WRITE_MEMORY: Final = "128MB"
+WRITE_MEMORY: Final = "96MB"
 # Small row groups leave memory early: an uncommitted batch is written as it grows instead of being held whole.
 _ROW_GROUP_ROWS: Final = 8192
 _ATTACHED: Final = "store"

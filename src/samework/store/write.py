@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from samework.store.connection import StoreHandle
 
 _CHUNK_ROWS: Final = 16_384
-_CHUNK_BYTES: Final = 8 << 20
+_CHUNK_BYTES: Final = 4 << 20
 _N_QUEUED: Final = 2
 _N_REMEMBERED_BODIES: Final = 1 << 16
 KEYS: Final = {"run": "run_key", "test_report": "report_key", "defect": "defect_key"}
