@@ -139,8 +139,13 @@ def create_store(path: Path) -> StoreHandle:
     return open_store(path, read_only=False)
 
 
-def open_store(path: Path, *, read_only: bool) -> StoreHandle:
+def open_store(path: Path, *, read_only: bool, check_witness: bool = True) -> StoreHandle:
     """Open a store after checking whose it is and of which version; an older one is migrated.
+
+    Args:
+        path: the `.samework` directory.
+        read_only: readers do not keep each other out; a writer keeps out everyone.
+        check_witness: refuse a database that lacks acknowledged batches; only `verify` goes on without.
 
     Raises: NotFound: no store there. StoreLocked: another process holds it. StoreDamaged: its bytes are damaged.
         StoreError: it is newer than this program, or not a store of samework.
@@ -156,7 +161,8 @@ def open_store(path: Path, *, read_only: bool) -> StoreHandle:
         _check_version(version, shown)
         if version is not None and version < SCHEMA_VERSION:
             handle = _migrated(handle, read_only=read_only)
-        witness.check(handle.db, path)
+        if check_witness:
+            witness.check(handle.db, path)
         migrate.install_temporary_views(handle.db)
     except duckdb.Error as error:
         handle.db.close()

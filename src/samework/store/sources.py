@@ -135,7 +135,7 @@ def _compress(stream: BinaryIO, out: BinaryIO) -> str:
             before = worker.submit(write, data)
         if before is not None:
             before.result()
-    out.writelines(compressor.finish())
+    out.writelines(compressor.finish())  # type: ignore[no-untyped-call]
     return hasher.hexdigest()
 
 

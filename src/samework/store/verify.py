@@ -1,0 +1,117 @@
+"""Hash everything again and hold it against what was written: rows, texts, sources, keys, references.
+
+Reads only. A finding is a place and a sentence; no findings is a whole store.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import duckdb
+import msgspec
+
+from samework.errors import StoreDamaged
+from samework.store import ddl, ledger, sql, witness
+from samework.store.connection import StoreHandle, first_line, open_store
+from samework.store.ddl import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+_PACKAGE: Final = "samework.store"
+_DATABASE: Final = "store.duckdb"
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One thing that is not as it was written. where: file or table. what: a sentence."""
+
+    where: str
+    what: str
+
+
+def verify_store(path: Path, *, objects_check: Callable[[Path], Iterable[str]] | None = None) -> list[Finding]:
+    """Check a whole store.
+
+    Args:
+        path: the `.samework` directory.
+        objects_check: called with the path of `objects.git`, where there is one; yields a sentence per bad object.
+
+    Raises: NotFound, StoreLocked: there is nothing to check, or it cannot be opened now.
+        StoreError: it is of a newer version, or no store of samework.
+    """
+    try:
+        handle = open_store(path, read_only=True, check_witness=False)
+    except StoreDamaged as error:
+        return [Finding(_DATABASE, error.message), *_source_findings(path)]
+    try:
+        found = list(_database_findings(handle))
+        found += _missing_sources(handle)
+        objects_path = handle.objects_path
+    finally:
+        handle.db.close()
+    found += _source_findings(path)
+    if objects_check is not None and objects_path.exists():
+        found += [Finding(objects_path.name, what) for what in objects_check(objects_path)]
+    return found
+
+
+def _database_findings(handle: StoreHandle) -> Iterator[Finding]:
+    lost = witness.difference(handle.db, handle.root)
+    if lost is not None:
+        yield Finding(_DATABASE, lost)
+    for check in (_ledger_findings, _text_findings, _key_findings, _orphan_findings):
+        try:
+            yield from check(handle.db)
+        except duckdb.Error as error:
+            yield Finding(_DATABASE, f"its blocks do not read: {first_line(error)}")
+            return
+
+
+def _ledger_findings(db: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
+    recorded = ledger.recorded_shares(db)
+    for table in ledger.counted_tables():
+        told = recorded.get(table, ledger.Share())
+        held = ledger.held_share(db, table)
+        if held.n_rows != told.n_rows:
+            yield Finding(table, f"{held.n_rows} rows are held, the ledger counts {told.n_rows}")
+        elif held != told:
+            yield Finding(table, "its rows hash to another digest than the ledger's: some row was changed")
+
+
+def _text_findings(db: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
+    for (digest,) in db.execute(sql.load(_PACKAGE, "queries/changed_bodies")).fetchall():
+        yield Finding("body", f"the text under {digest} hashes to something else")
+
+
+def _key_findings(db: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
+    for name, table in ddl.tables_by_name().items():
+        if name not in ddl.BULK_TABLES:
+            continue
+        key = ", ".join(map(quoted, ddl.primary_key(table)))
+        query = f"SELECT count(*) FROM (SELECT 1 FROM main.{quoted(name)} GROUP BY {key} HAVING count(*) > 1)"  # noqa: S608
+        ((doubled,),) = db.execute(query).fetchall()
+        if doubled:
+            yield Finding(name, f"{doubled} keys ({key.replace(chr(34), '')}) occur more than once")
+
+
+def _orphan_findings(db: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
+    for name, query in sql.scripts(_PACKAGE, "orphans"):
+        ((count,),) = db.execute(query).fetchall()
+        if count:
+            table, _, missing = name.partition("-without-")
+            yield Finding(table, f"{count} rows without their {missing}")
+
+
+def _missing_sources(handle: StoreHandle) -> Iterator[Finding]:
+    rows = handle.db.execute("SELECT DISTINCT lower(hex(source_sha256)) FROM main.source WHERE status = 'ingested'")
+    for (digest,) in rows.fetchall():
+        if not handle.sources.has(digest):
+            yield Finding(f"sources/{digest}", "the ingested bytes are not held")
+
+
+def _source_findings(path: Path) -> Iterator[Finding]:
+    from samework.store.sources import SourceStore
+
+    for digest, what in SourceStore(path / "sources").verify():
+        yield Finding(f"sources/{digest}", what)
