@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from samework.model.results import RunSummary
@@ -143,11 +145,12 @@ class FormatInfo(msgspec.Struct, frozen=True):
 
 
 class QueryResult(msgspec.Struct, frozen=True):
-    """Rows of a query by column. truncated: the limit cut the answer."""
+    """Rows of a query by column. truncated: the limit cut the answer. table: the same as an Arrow table."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[object, ...], ...]
     truncated: bool = False
+    table: Any = None
 
 
 class NamedQuery(msgspec.Struct, frozen=True):

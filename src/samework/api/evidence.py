@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -20,6 +21,8 @@ class Artifacts(msgspec.Struct, frozen=True):
     tree: TreeDetail | None = None
     patch: PatchDetail | None = None
     tests: tuple[ReportDetail, ...] = ()
+    outcomes: dict[str, object] = {}
+    invariants: dict[str, object] = {}
 
 
 def facet_evidence(
@@ -77,6 +80,9 @@ def _detail(
             + ([f"{incomplete} incomplete: an absent test says nothing"] if incomplete else [])
             + (["suite or environment unrecorded: classes by tests are provisional"] if assumed else [])
         )
+    if facet in {"outcome", "invariants"}:
+        values = held.outcomes if facet == "outcome" else held.invariants
+        return ", ".join(f"{name} = {json.dumps(value)}" for name, value in values.items())
     n_parts = row.get("n_parts")
     unit = {"tokens": "completion", "text": "completion", "actions": "call", "observations": "observation"}.get(facet)
     return _many(n_parts, unit) if unit and n_parts is not None else None

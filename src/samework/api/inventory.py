@@ -41,23 +41,20 @@ _MISSING: Final[dict[str, str]] = {
     "actions": "no trajectory: what the run did cannot be compared, and no fork can be placed",
     "observations": "no complete tool results: an environment that answered differently cannot be told from a model "
     "that did",
-    "patch": "no patch recorded",
     "tree": "no tree and no patch: whether the work is the same can rest on tests only; "
     "`samework attach RUN --worktree DIR` or `--repo DIR --base COMMIT --patch FILE` adds it",
     "tests": "no test report: different trees stay unresolved between tests-identical and divergent; "
     "`samework attach RUN --tests FILE` adds one",
-    "outcome": "no grader's verdict recorded",
-    "invariants": "none declared",
 }
 
 
-def prevents(facet: str, reason: str | None) -> str:
-    """The sentence for a facet without evidence.
+def prevents(facet: str, reason: str | None) -> str | None:
+    """The sentence for a facet without evidence; None where its absence costs nothing (the tree says it of patches).
 
     >>> prevents("tests", None).split(":")[0]
     'no test report'
     """
-    return _PREVENTS.get((facet, reason or ""), _MISSING.get(facet, "not recorded"))
+    return _PREVENTS.get((facet, reason or ""), _MISSING.get(facet))
 
 
 def not_applicable(kind: str, facet: str) -> bool:

@@ -100,15 +100,18 @@ def run_detail(handle: StoreHandle, key: int) -> RunDetail:
         for row in query_rows(handle, "run_manifest", run_key=key)
     ]
     recorded = query_rows(handle, "run_grades", run_key=key)
+    outcomes = {row["name"]: _value(row["value"]) for row in recorded if row["kind"] == "outcome"}
+    invariants = {row["name"]: _value(row["value"]) for row in recorded if row["kind"] == "invariant"}
+    held = Artifacts(tree, patch, tests, outcomes, invariants)
     digests = {row["facet"]: row for row in query_rows(handle, "run_facets", run_key=key)}
     return RunDetail(
         run=summary,
-        facets=tuple(facet_evidence(facet, summary, digests, Artifacts(tree, patch, tests)) for facet in FACETS),
+        facets=tuple(facet_evidence(facet, summary, digests, held) for facet in FACETS),
         tree=tree,
         patch=patch,
         tests=tests,
-        outcomes={row["name"]: _value(row["value"]) for row in recorded if row["kind"] == "outcome"},
-        invariants={row["name"]: _value(row["value"]) for row in recorded if row["kind"] == "invariant"},
+        outcomes=outcomes,
+        invariants=invariants,
         manifest=grouped(fields),
         defects=tuple(
             Defect(row["path"], row["source_offset"], row["code"], row["reason"])

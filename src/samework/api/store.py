@@ -349,7 +349,7 @@ class Store:
         from samework.api.asking import query
 
         self.close()
-        return query(self.path, text, limit=limit)
+        return query(self, text, limit=limit)
 
     def named(self, name: str | None = None) -> list[NamedQuery]:
         """Saved queries; with a name only that one. Raises NotFound, with the known names."""

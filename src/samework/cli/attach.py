@@ -14,7 +14,7 @@ from samework.errors import UsageError
 if TYPE_CHECKING:
     from samework.api.details import AttachOutcome
 
-EXAMPLE = "samework attach code-002:retained:1 --invariant reviewed=true"
+EXAMPLE = "samework attach code-016:retained:1 --invariant reviewed=true"
 
 _VALUES = {"true": True, "false": False, "unknown": None}
 

@@ -8,7 +8,7 @@ import typer
 
 from samework.cli.options import RUN_HELP, JsonOption, StoreOption, opened
 
-EXAMPLE = "samework claims code-002:retained:1 code-002:recomputed:1"
+EXAMPLE = "samework claims code-016:retained:1 code-016:recomputed:1"
 
 
 def command(

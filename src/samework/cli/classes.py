@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from samework.model.results import ClassBlock, ClassesResult, TaskClasses
 
-EXAMPLE = "samework classes --task code-002"
+EXAMPLE = "samework classes --task code-016"
 
 _MAX_TASKS = 20
 
@@ -51,7 +51,7 @@ def command(
 def _print(result: ClassesResult, *, every: bool) -> None:
     from rich.text import Text
 
-    from samework.cli.output import console, counted, note, print_wrapped
+    from samework.cli.output import console, counted, natural, note, print_wrapped
 
     out = console()
     total = result.pairs.get("total", 0)
@@ -62,7 +62,7 @@ def _print(result: ClassesResult, *, every: bool) -> None:
     _print_counts(result, out)
     _print_facets(result, out)
     if every or result.tasks <= _MAX_TASKS:
-        for task in result.by_task:
+        for task in sorted(result.by_task, key=lambda item: natural(item.task)):
             _print_task(task, out)
     else:
         _print_tasks(result, out)
@@ -80,7 +80,7 @@ def _print_counts(result: ClassesResult, out: Console) -> None:
         Column("pairs", right=True),
         Column("share", right=True),
     ]
-    columns += [Column(status.replace("_", " "), right=True) for status in statuses]
+    columns += [Column(status.replace("_", " "), right=True, extra=True) for status in statuses]
     rows: list[list[object]] = []
     for name in RunClass:
         count = result.pairs.get(name.value, 0)
@@ -107,8 +107,10 @@ def _print_facets(result: ClassesResult, out: Console) -> None:
     verdicts = ["same", "different", "unknown"]
     if any(counts.get("not_applicable") for counts in result.facets.values()):
         verdicts.append("not_applicable")
-    columns = [Column("facet")] + [Column(name.replace("_", " "), right=True) for name in verdicts]
-    columns.append(Column("rate of difference", right=True))
+    columns = [Column("facet")] + [
+        Column(name.replace("_", " "), right=True, extra=name == "not_applicable") for name in verdicts
+    ]
+    columns.append(Column("rate of difference", right=True, extra=True))
     rows = [
         [facet, *(f"{counts.get(verdict, 0):,}" for verdict in verdicts), _bounds(result.bounds.get(facet))]
         for facet, counts in result.facets.items()
@@ -117,14 +119,14 @@ def _print_facets(result: ClassesResult, out: Console) -> None:
 
 
 def _print_tasks(result: ClassesResult, out: Console) -> None:
-    from samework.cli.output import Column, cell, print_table
+    from samework.cli.output import Column, cell, natural, print_table
 
     out.print()
     columns = [Column("task", flex=True), Column("runs", right=True)]
     columns += [Column(name.value.replace("-identical", ""), right=True) for name in RunClass]
     rows = [
         [cell(task.task), task.runs, *(f"{task.counts.get(name.value, 0):,}" for name in RunClass)]
-        for task in result.by_task
+        for task in sorted(result.by_task, key=lambda item: natural(item.task))
     ]
     print_table(columns, rows, out=out)
 
@@ -138,7 +140,7 @@ def _print_task(task: TaskClasses, out: Console) -> None:
     out.print()
     out.print(Text.assemble((visible(task.task, one_line=True), "bold"), f"  {counted(task.runs, 'run')}"))
     columns = [Column("tests"), Column("tree"), Column("tokens"), Column("runs", right=True)]
-    columns += [Column("arms", flex=True), Column("one of them")]
+    columns += [Column("arms", flex=True), Column("one of them", extra=True)]
     print_table(columns, [_block_row(block) for block in task.classes], out=out)
     if task.quarantined:
         names = visible(", ".join(task.quarantined[:10]), one_line=True)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from samework.model.results import Claim, FieldDifference, ForkPlace, PairResult
 
-EXAMPLE = "samework compare code-002:retained:1 code-002:recomputed:1"
+EXAMPLE = "samework compare code-016:retained:1 code-016:recomputed:1"
 
 _EXIT = {RunClass.DIVERGENT: 1, RunClass.UNRESOLVED: 3}
 
@@ -83,7 +83,13 @@ def _print_facets(result: PairResult, out: Console) -> None:
     from samework.cli.output import Column, print_table, word
 
     out.print()
-    columns = [Column("facet"), Column("verdict"), Column("evidence"), Column("why", flex=True), Column("rules")]
+    columns = [
+        Column("facet"),
+        Column("verdict"),
+        Column("evidence", extra=True),
+        Column("why", flex=True),
+        Column("rules", extra=True),
+    ]
     rows = []
     for name, facet in result.facets.items():
         why = facet.reason.replace("_", " ") + (f": {facet.detail}" if facet.detail else "")

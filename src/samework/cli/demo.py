@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 EXAMPLE = "samework demo"
 
-_DIVERGENT = ("code-002:retained:1", "code-002:recomputed:1")
+_DIVERGENT = ("code-016:retained:1", "code-016:recomputed:1")
 
 
 def command(

@@ -29,15 +29,22 @@ def command(
         ),
     ] = None,
     task: Annotated[
-        str | None, typer.Option("--task", metavar="TASK", help="Task of every run, instead of the recorded one.", show_default=False)
+        str | None,
+        typer.Option(
+            "--task", metavar="TASK", help="Task of every run, instead of the recorded one.", show_default=False
+        ),
     ] = None,
     arm: Annotated[
-        str | None, typer.Option("--arm", metavar="ARM", help="Arm, instead of the recorded agent and model.", show_default=False)
+        str | None,
+        typer.Option("--arm", metavar="ARM", help="Arm, instead of the recorded agent and model.", show_default=False),
     ] = None,
     repeat: Annotated[
-        str | None, typer.Option("--repeat", metavar="N", help="Repeat, instead of the recorded or next one.", show_default=False)
+        str | None,
+        typer.Option("--repeat", metavar="N", help="Repeat, instead of the recorded or next one.", show_default=False),
     ] = None,
-    suite: Annotated[str | None, typer.Option("--suite", metavar="NAME", help="Suite of the test reports.", show_default=False)] = None,
+    suite: Annotated[
+        str | None, typer.Option("--suite", metavar="NAME", help="Suite of the test reports.", show_default=False)
+    ] = None,
     env: Annotated[
         str | None, typer.Option("--env", metavar="NAME", help="Environment of the test reports.", show_default=False)
     ] = None,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _NOT_PLAIN = re.compile(r"[^\x20-\x7e\n]")
 
 PIPE_WIDTH = 160
-MIN_FLEX = 16
+MIN_FLEX = 10
 PROSE_WIDTH = 100
 
 STYLES = {
@@ -74,11 +74,12 @@ def console(*, stderr: bool = False) -> Console:
 
 
 class Column(msgspec.Struct, frozen=True):
-    """One column. flex: may be shortened where the line is too narrow. right: numbers."""
+    """One column. flex: may be shortened where the line is too narrow. right: numbers. extra: may be left out then."""
 
     name: str
     flex: bool = False
     right: bool = False
+    extra: bool = False
 
 
 def word(value: object) -> Text:
@@ -99,19 +100,28 @@ def cell(value: object) -> Text:
 
 
 def print_table(columns: Sequence[Column], rows: Iterable[Sequence[object]], *, out: Console | None = None) -> None:
-    """Print rows aligned under their columns; where the line is too narrow even so, one block of lines a row."""
+    """Print rows aligned under their columns.
+
+    Where the line is too narrow, long columns are shortened, then extra ones left out from the right; where even that
+    does not fit, each row is a block of lines.
+    """
     out = out or console()
     cells = [[cell(value) for value in row] for row in rows]
     widths = [
         max([cell_len(column.name), *(row[place].cell_len for row in cells)]) for place, column in enumerate(columns)
     ]
+    kept = list(range(len(columns)))
     fitted = fitted_widths(columns, widths, out.width)
+    while fitted is None and any(columns[place].extra for place in kept):
+        kept.remove(max(place for place in kept if columns[place].extra))
+        fitted = fitted_widths([columns[place] for place in kept], [widths[place] for place in kept], out.width)
     if fitted is None:
         _print_blocks(columns, cells, out)
         return
-    _print_line([Text(column.name, style="bold") for column in columns], columns, fitted, out)
+    shown = [columns[place] for place in kept]
+    _print_line([Text(column.name, style="bold") for column in shown], shown, fitted, out)
     for row in cells:
-        _print_line(row, columns, fitted, out)
+        _print_line([row[place] for place in kept], shown, fitted, out)
 
 
 def fitted_widths(columns: Sequence[Column], widths: Sequence[int], total: int) -> list[int] | None:
@@ -200,6 +210,17 @@ def _json_escape(char: str) -> str:
 def note(sentence: str) -> None:
     """A remark for people, on stderr."""
     print_wrapped(visible(sentence), out=console(stderr=True))
+
+
+def natural(name: str) -> list[tuple[int, int, str]]:
+    """Sort key under which `task-2` comes before `task-10`.
+
+    >>> sorted(["task-10", "task-2"], key=natural)
+    ['task-2', 'task-10']
+    """
+    return [
+        (0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.split(r"([0-9]{1,18})", name) if part
+    ]
 
 
 def counted(number: int, singular: str, plural: str | None = None) -> str:

@@ -59,7 +59,7 @@ def _print(found: list[PairRow]) -> None:
     from samework.cli.output import Column, print_table, word
 
     columns = [Column("A"), Column("B"), Column("task", flex=True), Column("class"), Column("status")]
-    columns += [Column(name) for name in _SHOWN]
+    columns += [Column(name, extra=True) for name in _SHOWN]
     rows = [
         [pair.a, pair.b, pair.task, word(pair.run_class), pair.status.replace("_", " ")]
         + [word(pair.facets[name]) if name in pair.facets else None for name in _SHOWN]

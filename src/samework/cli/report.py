@@ -11,7 +11,7 @@ import typer
 from samework.cli.options import RUN_HELP, JsonOption, StoreOption, opened
 from samework.errors import UsageError
 
-EXAMPLE = "samework report --task code-002 -o code-002.html"
+EXAMPLE = "samework report --task code-016 -o code-016.html"
 
 _N_OF_A_PAIR = 2
 

@@ -9,7 +9,7 @@ from samework.cli.options import ArmOption, JsonOption, StoreOption, TaskOption,
 if TYPE_CHECKING:
     from samework.model.results import RunSummary
 
-EXAMPLE = "samework runs --task code-002"
+EXAMPLE = "samework runs --task code-016"
 
 _MARKS = {
     "direct": "●",
@@ -50,12 +50,17 @@ def command(
 def _print(found: list[RunSummary]) -> None:
     from rich.text import Text
 
-    from samework.cli.output import STYLES, Column, counted, note, print_table
+    from samework.cli.output import STYLES, Column, counted, natural, note, print_table
 
     columns = [Column("run"), Column("task", flex=True), Column("arm", flex=True), Column("repeat", right=True)]
-    columns += [Column("format", flex=True), Column("steps", right=True), Column("end"), Column("evidence")]
+    columns += [
+        Column("format", flex=True, extra=True),
+        Column("steps", right=True, extra=True),
+        Column("end", extra=True),
+        Column("evidence"),
+    ]
     rows = []
-    for run in found:
+    for run in sorted(found, key=lambda run: (natural(run.task), run.arm, natural(run.repeat))):
         marks = Text()
         for facet in _SHOWN:
             grade = run.evidence.get(facet, "none")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from samework.api.details import ManifestGroup, RunDetail
 
-EXAMPLE = "samework show code-002:retained:1"
+EXAMPLE = "samework show code-016:retained:1"
 
 
 def command(
@@ -136,11 +136,6 @@ def _print_artifacts(detail: RunDetail, out: Console) -> None:
         whole = "complete" if report.complete else f"incomplete ({report.incomplete_reason or 'unrecorded'})"
         lines.append(("tests", f"{ran}; {whole}; {where}; {report.format}"))
         lines.extend(("", finding) for finding in report.findings)
-    lines.extend(("outcome", f"{name} = {json.dumps(value)}") for name, value in detail.outcomes.items())
-    lines.extend(
-        ("invariant", f"{name} = {'unknown' if value is None else str(value).lower()}")
-        for name, value in detail.invariants.items()
-    )
     if lines:
         print_heading("Artifacts", out=out)
     for name, said in lines:

@@ -13,7 +13,7 @@ from samework.cli.options import JsonOption, StoreOption
 if TYPE_CHECKING:
     from samework.model.results import SnapshotResult
 
-EXAMPLE = "samework snapshot fixtures/kv-path/code-002/retained-1/tree"
+EXAMPLE = "samework snapshot fixtures/kv-path/code-016/retained-1/tree"
 
 
 def command(

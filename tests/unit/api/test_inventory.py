@@ -14,7 +14,7 @@ def test_every_facet_of_the_model_is_in_the_inventory() -> None:
     assert set(FACETS) == {facet.value for facet in Facet}
 
 
-@pytest.mark.parametrize("facet", FACETS)
+@pytest.mark.parametrize("facet", ["tokens", "text", "actions", "observations", "tree", "tests"])
 def test_every_gap_has_a_sentence_even_for_an_unforeseen_reason(facet: str) -> None:
     assert prevents(facet, None)
     assert prevents(facet, "something new") == prevents(facet, None)

@@ -53,6 +53,13 @@ def test_a_line_too_narrow_even_for_shortened_columns_becomes_a_block_a_row() ->
     assert stream.getvalue().split("\n\n")[1].splitlines()[0].startswith("run")
 
 
+def test_extra_columns_are_left_out_from_the_right_before_rows_become_blocks() -> None:
+    out, stream = console(12)
+    columns = [Column("a"), Column("bb", extra=True), Column("cc", extra=True)]
+    print_table(columns, [["12345", "12345", "12345"]], out=out)
+    assert stream.getvalue().splitlines() == ["a      bb", "12345  12345"]
+
+
 def test_markup_and_control_characters_from_data_are_shown_not_obeyed() -> None:
     out, stream = console(200)
     print_table(COLUMNS, [[HOSTILE, HOSTILE, 1]], out=out)
@@ -71,7 +78,7 @@ def test_fitted_widths_fit_or_are_refused(widths: list[int], total: int) -> None
         assert fitted[0] == widths[0]
         assert fitted[2] == widths[2]
     else:
-        assert widths[0] + widths[2] + min(widths[1], 16) + 4 > total
+        assert widths[0] + widths[2] + min(widths[1], 10) + 4 > total
 
 
 @given(st.text(st.characters(), max_size=40))

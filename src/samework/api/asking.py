@@ -1,0 +1,57 @@
+"""Questions in SQL: hand them to the sandboxed child, list the saved ones, write answers to files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from samework.api.details import NamedQuery, QueryResult
+from samework.errors import InputError, NotFound
+from samework.store import sql
+from samework.store.sandbox import SandboxLimits, run_sql
+from samework.text import shortened, visible
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from samework.api.store import Store
+
+_STORE = "samework.store"
+
+
+def query(store: Store, text: str, *, limit: int | None = None) -> QueryResult:
+    """Rows of one query of the user, answered by the child process. Raises UsageError, LimitExceeded, StoreError."""
+    from samework.api.engine_views import engine_views
+
+    limits = SandboxLimits() if limit is None else SandboxLimits(rows=limit)
+    answer = run_sql(store.path, text, limits=limits, extra=engine_views(store, text))
+    return QueryResult(answer.columns, tuple(answer.rows), answer.truncated, answer.table)
+
+
+def named_queries(name: str | None = None) -> list[NamedQuery]:
+    """Saved queries by name; with a name only that one. Raises NotFound, with the known names."""
+    known = sql.names(_STORE, "named")
+    if name is not None and name not in known:
+        raise NotFound(
+            f"no saved query is named {shortened(name, 60)!r}; known: {', '.join(known)}",
+            hint="samework query --list",
+            code="no-named-query",
+        )
+    return [_named(found) for found in known if name in (None, found)]
+
+
+def _named(name: str) -> NamedQuery:
+    text = sql.load(_STORE, f"named/{name}")
+    first = sql.header(text).split("\n", 1)[0]
+    return NamedQuery(name, first.partition(":")[2].strip() or first, text)
+
+
+def write_parquet(result: QueryResult, out: Path) -> None:
+    """Write an answer as Parquet, with the types that the database gave. Raises InputError where it cannot."""
+    import pyarrow.parquet as pq
+
+    try:
+        pq.write_table(result.table, out, compression="zstd")
+    except OSError as error:
+        raise InputError(
+            f"the answer cannot be written: {error.strerror or error}", place=visible(str(out), one_line=True)
+        ) from error

@@ -1,0 +1,105 @@
+"""Views whose rows the engine makes: classes, forks, fork_branches and pairs, computed where a query names them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from samework.api.store import Store
+
+_WORD = re.compile(r"[A-Za-z_]+")
+
+
+def engine_views(store: Store, text: str) -> dict[str, Any]:
+    """Arrow tables for the engine's views that `text` names; nothing is computed for a query that names none."""
+    named = {found.lower() for found in _WORD.findall(text)}
+    return {name: make(store) for name, make in _VIEWS.items() if name in named}
+
+
+def _classes(store: Store) -> Any:
+    import pyarrow as pa
+
+    schema = pa.schema(
+        [
+            ("task", pa.string()),
+            ("tests_class", pa.int64()),
+            ("tree_class", pa.int64()),
+            ("token_class", pa.int64()),
+            ("size", pa.int64()),
+            ("run_id", pa.string()),
+            ("representative", pa.string()),
+            ("placed", pa.bool_()),
+        ]
+    )
+    rows = [
+        {
+            "task": task.task,
+            "tests_class": block.tests,
+            "tree_class": block.tree,
+            "token_class": block.tokens,
+            "size": block.size,
+            "run_id": run,
+            "representative": block.representative,
+            "placed": block.placed,
+        }
+        for task in store.classes().by_task
+        for block in task.classes
+        for run in block.runs
+    ]
+    return pa.Table.from_pylist(rows, schema=schema)
+
+
+def _forks(store: Store) -> Any:
+    import pyarrow as pa
+
+    names = ["task", "node", "step", "seq", "event", "origin", "consequence", "tool_calls", "token_offset", "evidence"]
+    kinds = {"step": pa.int64(), "seq": pa.int64(), "tool_calls": pa.bool_(), "token_offset": pa.int64()}
+    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in names] + [("n_branches", pa.int64())])
+    rows = []
+    for fork in store.forks():
+        plain = msgspec.to_builtins(fork)
+        rows.append({name: plain[name] for name in names} | {"n_branches": len(fork.branches)})
+    return pa.Table.from_pylist(rows, schema=schema)
+
+
+def _fork_branches(store: Store) -> Any:
+    import pyarrow as pa
+
+    schema = pa.schema(
+        [
+            ("task", pa.string()),
+            ("node", pa.string()),
+            ("branch", pa.int64()),
+            ("run_id", pa.string()),
+            ("tool", pa.string()),
+            ("arguments", pa.string()),
+            ("excerpt", pa.string()),
+            ("tree_classes", pa.int64()),
+            ("tests_classes", pa.int64()),
+        ]
+    )
+    rows = [
+        {
+            "task": fork.task,
+            "node": fork.node,
+            "branch": number,
+            "run_id": run,
+            "tool": branch.action.get("tool"),
+            "arguments": branch.action.get("arguments"),
+            "excerpt": branch.excerpt,
+            "tree_classes": branch.tree_classes,
+            "tests_classes": branch.tests_classes,
+        }
+        for fork in store.forks()
+        for number, branch in enumerate(fork.branches)
+        for run in branch.runs
+    ]
+    return pa.Table.from_pylist(rows, schema=schema)
+
+
+_VIEWS: dict[str, Callable[[Store], Any]] = {"classes": _classes, "forks": _forks, "fork_branches": _fork_branches}

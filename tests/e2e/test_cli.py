@@ -1,0 +1,394 @@
+"""The installed command in a subprocess, on a store of the fixtures: answers, exit codes, terminals, hostile text."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import shlex
+import shutil
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from samework.cli.app import command_names
+from samework.text import visible
+
+ROOT = Path(__file__).resolve().parents[2]
+FIXTURES = ROOT / "fixtures"
+HOSTILE = "\x1b]52;c;ZWNobw==\x07\x1b[2J\x9b31m\u202egnp [/x] [red]"
+TASKS = ("code-000", "code-016", "tool-001")
+
+
+def samework(
+    *words: object, store: Path | None = None, cwd: Path | None = None, **env: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the command as a user would, outside a terminal."""
+    inherited = {name: value for name, value in os.environ.items() if name not in {"SAMEWORK_STORE", "COLUMNS"}}
+    at = ["--store", str(store)] if store is not None else []
+    return subprocess.run(
+        [sys.executable, "-m", "samework", *map(str, words), *at],
+        capture_output=True,
+        text=True,
+        env=inherited | env,
+        cwd=cwd,
+        check=False,
+        timeout=120,
+    )
+
+
+def answer(*words: object, store: Path) -> Any:
+    done = samework(*words, "--json", store=store)
+    assert done.returncode in {0, 1, 3}, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of three tasks of the real fixture and of all small ones."""
+    place = tmp_path_factory.mktemp("cli") / ".samework"
+    assert samework("init", store=place).returncode == 0
+    paths = [FIXTURES / "kv-path" / task for task in TASKS]
+    done = samework("ingest", *paths, FIXTURES / "small", store=place)
+    assert done.returncode == 0, done.stderr
+    return place
+
+
+def test_ingest_ends_with_a_table_and_the_same_again_is_known(store: Path) -> None:
+    done = samework("ingest", FIXTURES / "kv-path" / "code-000", "--json", store=store)
+    summary = json.loads(done.stdout)
+    assert summary["n_new"] == 0
+    assert summary["n_known"] == 9
+    assert samework("ingest", FIXTURES / "kv-path" / "code-000", store=store).stdout.split()[:2] == ["result", "of"]
+
+
+def test_runs_have_the_documented_fields(store: Path) -> None:
+    runs = answer("runs", "--task", "code-016", store=store)
+    assert len(runs) == 9
+    assert {"run_id", "task", "arm", "repeat", "format", "complete", "evidence"} <= set(runs[0])
+    assert {"tokens", "actions", "tree", "tests"} <= set(runs[0]["evidence"])
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "run_class", "status"),
+    [
+        ("code-016:retained:1", "code-016:retained:2", "token-identical", 0),
+        ("code-016:retained:1", "code-016:split:1", "tests-identical", 0),
+        ("code-016:retained:1", "code-016:recomputed:1", "divergent", 1),
+    ],
+)
+def test_compare_answers_with_its_exit_status(store: Path, a: str, b: str, run_class: str, status: int) -> None:
+    done = samework("compare", a, b, "--json", store=store)
+    assert (json.loads(done.stdout)["class"], done.returncode) == (run_class, status)
+
+
+def test_what_is_not_decided_is_exit_3(store: Path) -> None:
+    unresolved = answer("pairs", "--class", "unresolved", "--limit", "1", store=store)
+    done = samework("compare", unresolved[0]["a"], unresolved[0]["b"], store=store)
+    assert done.returncode == 3
+    assert done.stdout.startswith("unresolved\n")
+
+
+def test_a_unique_beginning_names_a_run_and_an_ambiguous_one_lists_them(store: Path) -> None:
+    runs = answer("runs", "--task", "code-016", store=store)
+    assert answer("show", runs[0]["run_id"][:10], store=store)["run"]["run_id"] == runs[0]["run_id"]
+    done = samework("show", "code-016:retained", store=store)
+    assert done.returncode == 2
+    assert "code-016:retained:1" in done.stderr
+    assert "code-016:retained:2" in done.stderr
+
+
+def test_show_says_what_a_gap_prevents(store: Path) -> None:
+    runs = answer("runs", store=store)
+    lacking = next(run for run in runs if run["evidence"]["tokens"] == "none")
+    shown = " ".join(samework("show", lacking["run_id"], store=store).stdout.split())
+    assert "token-identical" in shown
+    assert "What that prevents" in shown
+
+
+def test_pairs_are_limited_with_a_remark_on_stderr(store: Path) -> None:
+    done = samework("pairs", "--limit", "2", "--json", store=store)
+    assert len(json.loads(done.stdout)) == 2
+    assert "--limit" in done.stderr
+
+
+def test_pairs_of_a_task_are_each_listed_once(store: Path) -> None:
+    pairs = answer("pairs", "--task", "code-016", "--limit", "1000", store=store)
+    assert len({frozenset((pair["a"], pair["b"])) for pair in pairs}) == len(pairs) == 36
+
+
+def test_classes_count_every_pair_once(store: Path) -> None:
+    found = answer("classes", "--task", "code-016", store=store)
+    counts = dict(found["pairs"])
+    assert counts.pop("total") == 36 == sum(counts.values())
+    across = answer("classes", "--task", "code-016", "--across", "retained,recomputed", store=store)
+    assert across["pairs"]["total"] == 4
+
+
+def test_forks_that_changed_a_tool_call_have_an_origin(store: Path) -> None:
+    found = answer("forks", "--tool-calls", "--task", "tool-001", store=store)
+    assert found
+    assert all(fork["origin"] and len(fork["branches"]) > 1 for fork in found)
+
+
+def test_runs_of_two_tasks_are_not_compared(store: Path) -> None:
+    done = samework("compare", "code-000:retained:1", "code-016:retained:1", store=store)
+    assert done.returncode == 2
+    assert "[two-tasks]" in done.stderr
+
+
+@pytest.mark.parametrize("words", [["runs", "--task"], ["classes", "--task"], ["pairs", "--task"], ["runs", "--arm"]])
+def test_a_filter_is_a_value_never_sql(store: Path, words: list[str]) -> None:
+    done = samework(*words, "x' or 1=1 --", store=store)
+    assert done.returncode == 2
+    assert "known:" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "copy (select 1) to '/tmp/samework-should-not-exist'",
+        "select * from read_text('/etc/hostname')",
+        "attach '/tmp/samework-should-not-exist.duckdb' as x",
+        "install httpfs",
+        "set threads = 1",
+        "delete from run",
+        "drop view runs",
+    ],
+)
+def test_sql_can_read_the_store_and_nothing_else(store: Path, sql: str) -> None:
+    done = samework("query", sql, store=store)
+    assert done.returncode == 2, done.stdout
+    assert "Traceback" not in done.stderr
+    assert not list(Path("/tmp").glob("samework-should-not-exist*"))
+
+
+def test_query_answers_in_each_format(store: Path, tmp_path: Path) -> None:
+    sql = "select task, count(*) as n_runs from runs where task like 'code%' group by task order by task"
+    assert samework("query", sql, store=store).stdout.splitlines()[0].split() == ["task", "n_runs"]
+    assert samework("query", sql, "--format", "csv", store=store).stdout == "task,n_runs\ncode-000,9\ncode-016,9\n"
+    assert answer("query", sql, store=store)[0] == {"task": "code-000", "n_runs": 9}
+    done = samework("query", sql, "--format", "parquet", "-o", tmp_path / "x.parquet", store=store)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "x.parquet").read_bytes()[:4] == b"PAR1"
+
+
+def test_every_saved_query_runs(store: Path) -> None:
+    for query in answer("query", "--list", store=store):
+        done = samework("query", "--named", query["name"], "--json", store=store)
+        assert done.returncode == 0, (query["name"], done.stderr)
+
+
+def test_an_unknown_saved_query_lists_the_known_ones(store: Path) -> None:
+    done = samework("query", "--named", "nonsense", store=store)
+    assert done.returncode == 2
+    assert "known" in done.stderr
+
+
+def test_a_whole_store_verifies(store: Path) -> None:
+    done = samework("verify", store=store)
+    assert (done.returncode, done.stdout) == (0, "Whole.\n")
+
+
+@pytest.mark.parametrize("ending", ["html", "md", "json"])
+def test_report_of_a_pair_a_task_and_the_store(store: Path, tmp_path: Path, ending: str) -> None:
+    for words in (["code-016:retained:1", "code-016:recomputed:1"], ["--task", "code-016"], []):
+        out = tmp_path / f"report.{ending}"
+        done = samework("report", *words, "-o", out, store=store)
+        assert done.returncode == 0, done.stderr
+        assert "code-016" in out.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", [name for name in command_names() if name != "demo"])
+def test_the_example_in_the_help_works_on_the_demo_store(store: Path, tmp_path: Path, name: str) -> None:
+    (tmp_path / "fixtures").symlink_to(FIXTURES)
+    if name in {"ingest", "attach", "backup"}:
+        shutil.copytree(store, tmp_path / ".samework")
+    elif name != "init":
+        (tmp_path / ".samework").symlink_to(store)
+    words = shlex.split(import_module(f"samework.cli.{name}").EXAMPLE)[1:]
+    done = samework(*words, cwd=tmp_path)
+    assert done.returncode in {0, 1}, done.stderr
+
+
+def wide_lines(text: str, width: int) -> list[str]:
+    from rich.cells import cell_len
+
+    return [line for line in text.splitlines() if cell_len(line) > width]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["runs"],
+        ["show", "code-016:retained:1"],
+        ["compare", "code-016:retained:1", "code-016:recomputed:1"],
+        ["classes", "--task", "code-016"],
+        ["pairs"],
+        ["forks"],
+        ["formats"],
+        ["claims", "code-016:retained:1", "code-016:recomputed:1"],
+    ],
+    ids=lambda words: words[0],
+)
+@pytest.mark.parametrize("width", [40, 80])
+def test_output_fits_a_narrow_terminal_and_is_plain_outside_one(store: Path, words: list[str], width: int) -> None:
+    done = samework(*words, store=store, COLUMNS=str(width))
+    assert done.returncode in {0, 1}, done.stderr
+    assert wide_lines(done.stdout, width) == []
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+def in_terminal(words: list[str], **env: str) -> bytes:
+    """What a command writes to a terminal."""
+    main, side = pty.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-m", "samework", *words],
+        stdout=side,
+        stderr=subprocess.DEVNULL,
+        env={"PATH": os.environ["PATH"], "TERM": "xterm-256color", "COLUMNS": "100", **env},
+    )
+    os.close(side)
+    written = b""
+    while True:
+        try:
+            piece = os.read(main, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        written += piece
+    os.close(main)
+    child.wait()
+    return written
+
+
+def test_a_terminal_gets_colour_unless_it_says_no(store: Path) -> None:
+    words = ["compare", "code-016:retained:1", "code-016:recomputed:1", "--store", str(store)]
+    assert b"\x1b[" in in_terminal(words)
+    plain = in_terminal(words, NO_COLOR="1")
+    assert b"\x1b[3" not in plain
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of two runs whose every name and text would do harm to a terminal."""
+    place = tmp_path_factory.mktemp("hostile")
+    for repeat, said in (("1", "a"), ("2", "b")):
+        folder = place / f"run-{repeat}"
+        folder.mkdir()
+        run = {"task": f"t{HOSTILE}", "arm": f"x{HOSTILE}", "repeat": repeat, "transcript": "events.jsonl"}
+        run |= {"agent": HOSTILE, "model": HOSTILE, "end_reason": "finished", "manifest": "manifest.json"}
+        (folder / "run.json").write_text(json.dumps(run))
+        (folder / "manifest.json").write_text(
+            json.dumps({f"model.{HOSTILE}": {"value": HOSTILE, "source": "declared"}})
+        )
+        events: list[dict[str, object]] = [
+            {"kind": "user", "text": HOSTILE},
+            {
+                "kind": "completion",
+                "text": HOSTILE + said,
+                "tool_calls": [{"id": "1", "name": f"tool{HOSTILE}", "arguments": json.dumps({"x": HOSTILE + said})}],
+            },
+            {"kind": "observation", "text": HOSTILE, "call_id": "1"},
+        ]
+        (folder / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
+    store = place / ".samework"
+    samework("init", store=store)
+    done = samework("ingest", place / "run-1", place / "run-2", store=store)
+    assert done.returncode == 0, done.stderr
+    return store
+
+
+def test_nothing_from_a_run_reaches_the_terminal_raw(hostile: Path, tmp_path: Path) -> None:
+    runs = answer("runs", store=hostile)
+    a, b = (run["run_id"] for run in runs)
+    commands: list[list[object]] = [["runs"], ["show", a], ["compare", a, b], ["classes"], ["pairs"], ["forks"]]
+    commands += [["claims", a, b], ["query", "select * from runs"], ["query", "select * from runs", "--format", "csv"]]
+    commands += [["runs", "--task", HOSTILE], ["show", HOSTILE], ["ingest", tmp_path / "\x1b[2J"]]
+    for words in commands:
+        done = samework(*words, store=hostile)
+        assert done.returncode in {0, 1, 2, 3}
+        assert "Traceback" not in done.stderr, words
+        assert visible(done.stdout) == done.stdout, words
+        assert visible(done.stderr) == done.stderr, words
+
+
+def test_json_keeps_hostile_text_exactly_and_escaped(hostile: Path) -> None:
+    done = samework("runs", "--json", store=hostile)
+    assert visible(done.stdout) == done.stdout
+    assert json.loads(done.stdout)[0]["task"] == f"t{HOSTILE}"
+
+
+def test_a_locked_store_names_the_other_process(store: Path, tmp_path: Path) -> None:
+    copy = tmp_path / ".samework"
+    shutil.copytree(store, copy)
+    code = (
+        "import sys; from samework.store.connection import open_store\n"
+        f"h = open_store({str(copy)!r}, read_only=False); print('open', flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdin is not None
+        assert holder.stdout.readline() == "open\n"
+        done = samework("runs", store=copy)
+        assert done.returncode == 2
+        assert str(holder.pid) in done.stderr
+        holder.stdin.close()
+
+
+def test_a_bad_file_is_refused_with_a_sentence_and_the_rest_lands(tmp_path: Path) -> None:
+    place = tmp_path / ".samework"
+    samework("init", store=place)
+    (tmp_path / "bad.bin").write_bytes(b"\x00\xff\x00 no format at all")
+    done = samework("ingest", tmp_path / "bad.bin", FIXTURES / "kv-path" / "code-000", store=place)
+    assert done.returncode == 0
+    assert "bad.bin" in done.stderr
+    assert len(answer("runs", store=place)) == 9
+    assert samework("ingest", tmp_path / "bad.bin", store=place).returncode == 2
+
+
+def test_a_missing_store_is_one_sentence_with_what_helps(tmp_path: Path) -> None:
+    done = samework("runs", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "samework init" in done.stderr
+    assert "[no-store]" in done.stderr
+
+
+def test_the_store_is_found_upward_and_by_the_environment(store: Path, tmp_path: Path) -> None:
+    (tmp_path / ".samework").symlink_to(store)
+    below = tmp_path / "a" / "b"
+    below.mkdir(parents=True)
+    assert samework("runs", "--json", cwd=below).returncode == 0
+    assert samework("runs", "--json", cwd=ROOT.parent, SAMEWORK_STORE=str(store)).returncode == 0
+
+
+def test_snapshot_touches_nothing(tmp_path: Path) -> None:
+    shutil.copytree(FIXTURES / "kv-path" / "code-016" / "retained-1" / "tree", tmp_path / "tree")
+    before = sorted((path, path.stat().st_mtime_ns) for path in tmp_path.rglob("*"))
+    done = samework("snapshot", tmp_path / "tree", "--json")
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)["oid"]) == 40
+    assert sorted((path, path.stat().st_mtime_ns) for path in tmp_path.rglob("*")) == before
+
+
+def test_attached_invariants_are_shown(store: Path, tmp_path: Path) -> None:
+    copy = tmp_path / ".samework"
+    shutil.copytree(store, copy)
+    done = samework("attach", "code-016:retained:1", "--invariant", "reviewed=true", store=copy)
+    assert done.returncode == 0, done.stderr
+    assert answer("show", "code-016:retained:1", store=copy)["invariants"] == {"reviewed": True}
+
+
+def test_backup_is_one_file_and_never_overwrites(store: Path, tmp_path: Path) -> None:
+    out = tmp_path / "backup.tar"
+    done = samework("backup", out, store=store)
+    assert done.returncode == 0, done.stderr
+    assert out.stat().st_size > 0
+    assert samework("backup", out, store=store).returncode == 2
