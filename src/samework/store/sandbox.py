@@ -75,7 +75,7 @@ def run_sql(
         limits: bounds; `SandboxLimits()` where None.
         extra: tables that the child shall see under these names, in the place of views of the same name.
 
-    Raises: UsageError: the SQL is refused or wrong. LimitExceeded: a bound was met. StoreError: no reading of the store.
+    Raises: UsageError: the SQL is refused or wrong. LimitExceeded: a bound was met. StoreError: it does not open.
     """
     bounds = limits or SandboxLimits()
     request = _request(root, text, parameters, bounds, extra or {})
