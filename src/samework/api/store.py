@@ -6,14 +6,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from samework.errors import NotFound, UsageError
+from samework.errors import InputError, NotFound, UsageError
+from samework.text import visible
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Self
 
     from samework.api.details import AttachOutcome, FormatInfo, NamedQuery, QueryResult, RunDetail
+    from samework.ingest.settings import Progress
     from samework.model.results import (
         Claim,
         ClassesResult,
@@ -24,10 +26,11 @@ if TYPE_CHECKING:
         RunSummary,
         SnapshotResult,
     )
+    from samework.store.backup import Backup
     from samework.store.connection import StoreHandle
+    from samework.store.verify import Finding
 
     Where = str | os.PathLike[str]
-    Progress = Callable[[int, int, str], object]
 
 STORE_NAME = ".samework"
 
@@ -48,8 +51,8 @@ def open(path: Where | None = None) -> Store:  # noqa: A001 (sw.open reads as in
     if not (place / "store.duckdb").exists():
         raise NotFound(
             "there is no store here",
-            place=str(path),
-            hint=f"samework init --store {path}",
+            place=visible(str(path), one_line=True),
+            hint="`samework init` makes one.",
             code="no-store",
         )
     return Store(place)
@@ -153,7 +156,8 @@ class Store:
 
         Raises: InputError: a path does not exist. UsageError: a pattern or format is not known. StoreError.
         """
-        from samework.ingest.pipeline import IngestSettings, ingest
+        from samework.ingest.pipeline import ingest
+        from samework.ingest.settings import IngestSettings
 
         if not paths:
             raise UsageError("nothing to ingest was named", hint="samework ingest --help")
@@ -382,18 +386,20 @@ class Store:
         with self._reading() as handle:
             return write_report(handle, Path(out), a=a, b=b, task=task, redact=redact)
 
-    def verify(self) -> list[Any]:
+    def verify(self) -> list[Finding]:
         """Hash everything again and hold it against the ledger. Returns findings; none is a whole store."""
         from samework.store.verify import verify_store
 
         self.close()
-        return list(verify_store(self.path))
+        return verify_store(self.path, objects_check=_objects_check)
 
-    def backup(self, out: Where) -> Any:
-        """Write a checked copy of the store to one file. Raises StoreError."""
+    def backup(self, out: Where) -> Backup:
+        """Write a checked copy of the store to one file. Raises InputError: it exists; StoreError, StoreDamaged."""
         from samework.store.backup import backup
 
         self.close()
+        if Path(out).exists():
+            raise InputError("there is a file already", place=visible(str(out), one_line=True), code="file-exists")
         return backup(self.path, Path(out))
 
     def snapshot(self, worktree: Where, *, scope: Sequence[str] = ()) -> SnapshotResult:
@@ -401,3 +407,9 @@ class Store:
         from samework.api.snapshots import snapshot
 
         return snapshot(Path(worktree), scope=scope)
+
+
+def _objects_check(path: Path) -> list[str]:
+    from samework.trees.object_store import ObjectStore
+
+    return ObjectStore.open(path).verify()

@@ -21,14 +21,16 @@ def command(
 ) -> int:
     """Write a checked copy of the store to one file.
 
-    The store is brought to rest, copied and hashed; the copy is moved into place only when it is whole.
+    The store is brought to rest, verified, copied and read back; the copy is moved into place only when it is whole.
+    `tar xf FILE` restores it.
     """
-    from samework.cli.output import console, print_json
+    from samework.cli.output import console, counted, print_json
     from samework.text import visible
 
-    opened(store).backup(out)
+    made = opened(store).backup(out)
     if as_json:
-        print_json({"backup": str(out), "n_bytes": out.stat().st_size})
+        print_json(made)
     else:
-        console().print(f"Wrote {visible(str(out))}, {out.stat().st_size / 1e6:,.1f} MB.", soft_wrap=True)
+        size = f"{counted(made.n_files, 'file')}, {made.n_bytes / 1e6:,.1f} MB"
+        console().print(f"Wrote {visible(str(out))}: {size}, sha256 {made.sha256}", soft_wrap=True)
     return 0
