@@ -1,0 +1,43 @@
+-- views/forks: branch nodes: places after which runs of one task went different ways. origin: what differed first.
+-- consequence: C0 completion only, C1 absorbed by the same tree, C2 other tree with same tests, C3 other tests, CU
+-- unknown; by equality of digests, branches set against each other. `samework forks` refines both with its reasons.
+-- Example: SELECT step, event, origin, consequence, n_runs FROM forks WHERE tool_calls
+CREATE OR REPLACE VIEW forks AS
+WITH branches AS (
+    SELECT
+        *, tree_unknown = 0 AND tree_classes = 1 AS one_tree, tests_unknown = 0 AND tests_classes = 1 AS one_test
+    FROM fork_branches
+), nodes AS (
+    SELECT
+        task, node, min(step) AS step, min(seq) AS seq, list_sort(list(DISTINCT event)) AS events,
+        count(*) AS n_branches, sum(n_runs)::BIGINT AS n_runs,
+        min(event) = 'completion' AND max(event) = 'completion'
+            AND count(DISTINCT coalesce(action_sha256, '')) > 1 AS tool_calls,
+        count(DISTINCT trees) FILTER (WHERE one_tree) > 1 AS tree_differs,
+        bool_and(one_tree) AND count(DISTINCT trees) = 1 AS tree_same,
+        count(DISTINCT tests) FILTER (WHERE one_test) > 1 AS tests_differ,
+        bool_and(one_test) AND count(DISTINCT tests) = 1 AS tests_same,
+        bool_and(len(actions) = 1) AND count(DISTINCT actions) = 1 AS actions_same
+    FROM branches
+    GROUP BY task, node
+)
+SELECT
+    task, node, step, seq, array_to_string(events, '/') AS event,
+    CASE
+        WHEN len(events) > 1 AND list_contains(events, 'end') THEN 'termination'
+        WHEN len(events) > 1 THEN 'harness'
+        WHEN events[1] IN ('system', 'tools', 'user') THEN 'input'
+        WHEN events[1] = 'context_edit' THEN 'harness'
+        WHEN events[1] = 'end' THEN 'termination'
+        WHEN events[1] = 'observation' THEN 'environment'
+        ELSE 'model-or-template'
+    END AS origin,
+    CASE
+        WHEN tree_same AND actions_same THEN 'C0'
+        WHEN tree_same THEN 'C1'
+        WHEN tests_differ THEN 'C3'
+        WHEN tree_differs AND tests_same THEN 'C2'
+        ELSE 'CU'
+    END AS consequence,
+    tool_calls, NOT tree_same AND (tree_differs OR tests_differ) AS changed_work, n_branches, n_runs
+FROM nodes
