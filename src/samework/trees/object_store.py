@@ -10,23 +10,21 @@ import hashlib
 import itertools
 from typing import TYPE_CHECKING
 
-import pygit2
-
 from samework.errors import GitInputError, StoreDamaged
 from samework.trees.audit import audit_objects
+from samework.trees.backends import Backend, Sha1Objects, Sha256Objects
 from samework.trees.neutral_git import NeutralGit, write_git_dir
 from samework.trees.tree_diff import TextDiff, TreeChange, text_difference, tree_changes
-from samework.trees.tree_objects import GITLINK_MODE, TreeEntry, find_entry, raw_entries, tree_faults, walk_tree
+from samework.trees.tree_objects import GITLINK_MODE, TreeEntry, find_entry, tree_faults, walk_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from pathlib import Path
 
 FORMATS = {40: "sha1", 64: "sha256"}
 """Object format by the number of hex digits of an id."""
 
 _MANY = 1000
-_BATCH = 256
 
 
 class ObjectStore:
@@ -34,7 +32,7 @@ class ObjectStore:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._odb = pygit2.Odb(str(path / "objects"))
+        self._backends: dict[str, Backend] = {}
         self._blob_sha256: dict[str, bytes] = {}
         self._complete: set[str] = set()
         self.base_indexes: dict[str, bytes] = {}
@@ -76,19 +74,17 @@ class ObjectStore:
 
     # -- reading
 
+    def _backend(self, oid: str) -> Backend:
+        object_format = FORMATS.get(len(oid), "sha1")
+        found = self._backends.get(object_format)
+        if found is None:
+            make = Sha1Objects if object_format == "sha1" else Sha256Objects
+            found = self._backends[object_format] = make(self.objects_path(object_format))
+        return found
+
     def has(self, oid: str) -> bool:
         """True where an object of that id is held."""
-        return not self.missing([oid])
-
-    def missing(self, oids: Iterable[str]) -> list[str]:
-        """Those of the ids that are not held, in order."""
-        wanted = list(oids)
-        if not wanted or len(wanted[0]) == 40:  # noqa: PLR2004 (sha1)
-            return [oid for oid in wanted if not self._odb.exists(oid)]
-        with self.git("sha256") as git:
-            told = git.run("cat-file", "--batch-check", stdin="".join(f"{oid}\n" for oid in wanted).encode())
-        lines = told.decode().split("\n")
-        return [oid for oid, line in zip(wanted, lines, strict=False) if line.endswith(" missing")]
+        return self._backend(oid).has(oid)
 
     def read(self, oid: str) -> bytes:
         """Content of an object.
@@ -96,12 +92,7 @@ class ObjectStore:
         Raises:
             GitInputError: it is missing or damaged.
         """
-        if len(oid) == 40:  # noqa: PLR2004 (sha1)
-            try:
-                return bytes(self._odb.read(oid)[1])
-            except (KeyError, pygit2.GitError) as error:
-                raise GitInputError(f"object {oid} is missing or damaged", code="git-failed") from error
-        return next(self._read_sha256([oid]))[1]
+        return self._backend(oid).read(oid)
 
     def read_blob(self, oid: str) -> bytes:
         """Bytes of a blob; of a symbolic link, its target.
@@ -118,7 +109,7 @@ class ObjectStore:
             GitInputError: a tree is missing or damaged.
             LimitExceeded: it has too many entries or levels.
         """
-        return walk_tree(self._tree_reader(oid), oid)
+        return walk_tree(self._backend(oid).read, oid)
 
     def find(self, tree: str, path: bytes) -> TreeEntry | None:
         """The entry at one path of a tree, None where there is none."""
@@ -126,31 +117,17 @@ class ObjectStore:
 
     def faults(self, tree: str) -> tuple[str, ...]:
         """Ids of the `git fsck` messages that the trees below `tree` deserve."""
-        return tree_faults(self._tree_reader(tree), tree)
+        return tree_faults(self._backend(tree).read, tree)
 
     def blob_digests(self, oids: Iterable[str]) -> dict[str, bytes]:
         """sha256 of the bytes of blobs, by id; kept in memory, so that a blob is read once."""
-        wanted = list(oids)
-        new = list(dict.fromkeys(oid for oid in wanted if oid not in self._blob_sha256))
-        for oid, data in self._read_many(new):
-            self._blob_sha256[oid] = hashlib.sha256(data).digest()
-        return {oid: self._blob_sha256[oid] for oid in wanted}
-
-    def _read_many(self, oids: list[str]) -> Iterator[tuple[str, bytes]]:
-        if oids and len(oids[0]) != 40:  # noqa: PLR2004 (sha1)
-            yield from self._read_sha256(oids)
-        else:
-            yield from ((oid, self.read(oid)) for oid in oids)
-
-    def _read_sha256(self, oids: list[str]) -> Iterator[tuple[str, bytes]]:
-        with self.git("sha256") as git:
-            for start in range(0, len(oids), _BATCH):
-                batch = oids[start : start + _BATCH]
-                told = git.run("cat-file", "--batch", stdin="".join(f"{oid}\n" for oid in batch).encode())
-                yield from _batch_contents(batch, told)
-
-    def _tree_reader(self, root: str) -> _TreeReader:
-        return _TreeReader(self, root)
+        known, digests = self._blob_sha256, {}
+        for oid in oids:
+            digest = known.get(oid)
+            if digest is None:
+                digest = known[oid] = hashlib.sha256(self.read(oid)).digest()
+            digests[oid] = digest
+        return digests
 
     # -- writing
 
@@ -169,12 +146,14 @@ class ObjectStore:
         object_format = FORMATS[len(oid)]
         with NeutralGit(object_format, alternates=(objects_path,)) as theirs, self.git(object_format) as ours:
             listed = theirs.run("rev-list", "--objects", "--no-object-names", oid).decode().split()
-            wanted = self.missing(listed)
+            has = self._backend(oid).has
+            wanted = [name for name in listed if not has(name)]
             pack = theirs.scratch_path / "wanted.pack"
             names = "".join(f"{name}\n" for name in wanted).encode()
             with pack.open("wb") as out:
                 theirs.run("pack-objects", "--stdout", "-q", "--window=0", stdin=names, stdout=out)
-            words = ("index-pack", "--stdin") if len(wanted) > _MANY else ("unpack-objects", "-q")
+            is_packed = object_format == "sha1" and len(wanted) > _MANY
+            words = ("index-pack", "--stdin") if is_packed else ("unpack-objects", "-q")
             with pack.open("rb") as data:
                 ours.run(*words, stdin=data)
         if not self.is_complete(oid):
@@ -190,7 +169,7 @@ class ObjectStore:
             blobs = {entry.oid for entry in self.read_tree(oid) if entry.mode != GITLINK_MODE}
         except GitInputError:
             return False
-        if self.missing(sorted(blobs)):
+        if not all(map(self._backend(oid).has, blobs)):
             return False
         self._complete.add(oid)
         return True
@@ -213,41 +192,3 @@ class ObjectStore:
         """
         formats = ["sha1", "sha256"] if self._sha256_path.exists() else ["sha1"]
         return list(itertools.chain.from_iterable(audit_objects(self.objects_path(name), name) for name in formats))
-
-
-class _TreeReader:
-    """Reads trees by id; for sha256, all below the root at once, level by level."""
-
-    def __init__(self, store: ObjectStore, root: str) -> None:
-        self._store = store
-        self._held: dict[str, bytes] | None = None if len(root) == 40 else {}  # noqa: PLR2004 (sha1)
-        self._root = root
-
-    def __call__(self, oid: str) -> bytes:
-        if self._held is None:
-            return self._store.read(oid)
-        if not self._held:
-            self._fetch()
-        return self._held[oid]
-
-    def _fetch(self) -> None:
-        held: dict[str, bytes] = {}
-        level = [self._root]
-        while level:
-            held.update(self._store._read_many(level))  # noqa: SLF001 (its own part)
-            below = (entry for oid in level for entry in raw_entries(held[oid], oid))
-            level = sorted({raw.hex() for mode, _, raw in below if mode.lstrip(b"0") == b"40000"} - held.keys())
-        self._held = held
-
-
-def _batch_contents(oids: list[str], told: bytes) -> Iterator[tuple[str, bytes]]:
-    """Split the answer of `cat-file --batch`."""
-    place = 0
-    for oid in oids:
-        end = told.find(b"\n", place)
-        parts = told[place:end].split(b" ")
-        if end < 0 or len(parts) != 3 or parts[0] != oid.encode():  # noqa: PLR2004 (id, kind, size)
-            raise GitInputError(f"object {oid} is missing or damaged", code="git-failed")
-        size = int(parts[2])
-        yield oid, told[end + 1 : end + 1 + size]
-        place = end + 2 + size
