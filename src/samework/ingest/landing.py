@@ -31,7 +31,8 @@ _ONE_ROW = frozenset({"run_tree", "patch"})
 class Landing:
     """Lands the runs and artifacts of one source.
 
-    new, known, incomplete, joined: run ids. n_added: artifacts added to runs that were known. notes: sentences for the source's line in the summary.
+    new, known, incomplete, joined: run ids. n_added: artifacts added to runs that were known. notes: sentences for the
+    source's line in the summary.
     """
 
     def __init__(

@@ -114,13 +114,27 @@ def units(paths: list[Path], settings: IngestSettings) -> list[Unit]:
     return sorted(found, key=lambda unit: (_ORDER.get(unit.reader.name, 0) if unit.reader else 0, unit.path))
 
 
+def matching_units(pattern: Pattern, start: Path) -> list[Unit]:
+    """The files that fit a pattern, each with the fields of its path.
+
+    >>> matching_units(Pattern("no/such/{task}.json"), Path("."))
+    []
+    """
+    return [_unit_of(path, path, None, fields) for path, fields in pattern.find(start)]
+
+
 def _unit(place: Path, root: Path, reader: Reader | None, pattern: Pattern | None) -> Unit:
-    named = place == root
-    stored: Source = DirSource(place) if place.is_dir() else FileSource(place)
     fields = pattern.fields(place.as_posix()) if pattern else {}
     if fields is None:
+        stored = FileSource(place)
         error = InputError("its path does not fit the layout", place=visible(str(place)), code="outside-layout")
-        return Unit(stored, stored, root, named, error=error)
+        return Unit(stored, stored, root, place == root, error=error)
+    return _unit_of(place, root, reader, fields)
+
+
+def _unit_of(place: Path, root: Path, reader: Reader | None, fields: dict[str, str]) -> Unit:
+    named = place == root
+    stored: Source = DirSource(place) if place.is_dir() else FileSource(place)
     try:
         source = expanded(stored)
         return Unit(source, stored, root, named, reader or detect(source), fields)

@@ -6,6 +6,7 @@ A report that fits no run, or more than one, is not joined, and the answer says 
 from __future__ import annotations
 
 import hashlib
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -39,7 +40,7 @@ def join_loose(landing: Landing, records: list[SuiteReport | OutcomeRecord]) -> 
     """
     result = Joined()
     for record in records:
-        task = landing.identity.given.task or record.task
+        task = landing.identity.given.task or record.task or _folder_task(landing)
         run = None if task is None else _run_of(landing, storable(task), record.arm, result)
         if run is None:
             if task is None:
@@ -54,6 +55,12 @@ def join_loose(landing: Landing, records: list[SuiteReport | OutcomeRecord]) -> 
     if not result.added and not result.known:
         raise _refusal(landing, result)
     return result
+
+
+def _folder_task(landing: Landing) -> str | None:
+    """A report that names no task may lie in the folder of its task; only where such a task is stored."""
+    name = PurePath(landing.identity.path).parent.name
+    return name if name in landing.index.by_task else None
 
 
 def _run_of(landing: Landing, task: str, arm: str | None, result: Joined) -> KnownRun | None:
@@ -87,7 +94,7 @@ def _refusal(landing: Landing, result: Joined) -> InputError:
             code="ambiguous-report",
         )
     return InputError(
-        f"a report of {_some(result.unmatched) or 'no task'}, of which no run is stored",
+        f"a report of {_some(result.unmatched)}, of which no run is stored",
         place=path,
         hint=f"Ingest the run first, or name it: `samework attach RUN --tests {path}`.",
         code="report-without-run",

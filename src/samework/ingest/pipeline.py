@@ -60,8 +60,14 @@ def ingest(
         open batch is stored, all batches before it are.
     """
     settings = settings or IngestSettings()
+    return ingest_units(handle, units([Path(path) for path in paths], settings), settings, progress)
+
+
+def ingest_units(
+    handle: StoreHandle, found: list[Unit], settings: IngestSettings, progress: Progress | None = None
+) -> IngestSummary:
+    """Read sources that were found already; as `ingest`."""
     began = time.monotonic()
-    found = units([Path(path) for path in paths], settings)
     with BatchWriter(handle) as writer, ThreadPoolExecutor(2, thread_name_prefix="sources") as keepers:
         session = _Session(handle, writer, keepers, settings, progress)
         session.total_bytes = sum(_size(unit) for unit in found if unit.error is None)
@@ -194,7 +200,7 @@ class _Session:
         joined = set(landing.joined)
         self.n_joined += len(joined)
         if joined:
-            notes.insert(0, f"joined to {len(joined)} runs")
+            notes.insert(0, f"joined to {len(joined)} run{'s' if len(joined) > 1 else ''}")
         if n_findings:
             notes.append(f"{n_findings} places could not be read")
         message = shortened("; ".join(notes), 400) if notes else None
