@@ -124,16 +124,6 @@ class RunDetail(msgspec.Struct, frozen=True):
         return {facet.facet: facet.grade for facet in self.facets}
 
 
-class AttachOutcome(msgspec.Struct, frozen=True):
-    """What became of one attachment. status: new, known or refused; message: a sentence where it was refused."""
-
-    path: str
-    status: str
-    run: str | None = None
-    message: str | None = None
-    code: str | None = None
-
-
 class FormatInfo(msgspec.Struct, frozen=True):
     """One reader: how it recognises its format and what that format can ever evidence."""
 

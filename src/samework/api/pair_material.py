@@ -64,7 +64,7 @@ def tree_material(handle: StoreHandle, a: RunDetail, b: RunDetail) -> TreeView |
     from samework.trees.object_store import ObjectStore
 
     objects = ObjectStore.open(handle.objects_path)
-    if objects.missing([oids[0], oids[1]]):
+    if not (objects.is_complete(oids[0]) and objects.is_complete(oids[1])):
         return tree_view(oids[0], oids[1], (), note="The trees are not held here; only their ids are known.")
     changes = objects.diff_trees(oids[0], oids[1])
     files = [_change(objects, change) for change in changes[: MAX_FILES + 1]]

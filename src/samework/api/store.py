@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Self
 
-    from samework.api.details import AttachOutcome, FormatInfo, NamedQuery, QueryResult, RunDetail
+    from samework.api.details import FormatInfo, NamedQuery, QueryResult, RunDetail
     from samework.ingest.settings import Progress
     from samework.model.results import (
         Claim,
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         PairRow,
         RunSummary,
         SnapshotResult,
+        SourceOutcome,
     )
     from samework.store.backup import Backup
     from samework.store.connection import StoreHandle
@@ -184,7 +185,7 @@ class Store:
         arm: str | None = None,
         suite: str | None = None,
         env: str | None = None,
-    ) -> list[AttachOutcome]:
+    ) -> list[SourceOutcome]:
         """Add artifacts to one run, or with `match` test reports to many by the fields in their paths.
 
         Args:

@@ -12,7 +12,7 @@ from samework.cli.options import RUN_HELP, JsonOption, StoreOption, opened
 from samework.errors import UsageError
 
 if TYPE_CHECKING:
-    from samework.api.details import AttachOutcome
+    from samework.model.results import SourceOutcome
 
 EXAMPLE = "samework attach code-016:retained:1 --invariant reviewed=true"
 
@@ -87,23 +87,18 @@ def _invariant(word: str) -> tuple[str, bool | None]:
     return name, _VALUES[value]
 
 
-def _print(outcomes: list[AttachOutcome]) -> None:
+def _print(outcomes: list[SourceOutcome]) -> None:
     from rich.text import Text
 
-    from samework.cli.output import STYLES, console, counted, note, print_wrapped
-    from samework.text import visible
+    from samework.cli.output import STYLES, console, counted, print_source
 
-    err = console(stderr=True)
     for outcome in outcomes:
-        if outcome.status == "refused":
-            place = visible(outcome.path, one_line=True)
-            said = visible(outcome.message or "refused", one_line=True)
-            print_wrapped(Text.assemble(("refused: ", STYLES["refused"]), f"{place}: {said}"), out=err)
-    for status in ("new", "known", "refused"):
-        n_of_it = sum(outcome.status == status for outcome in outcomes)
-        if n_of_it:
-            n_runs = len({outcome.run for outcome in outcomes if outcome.status == status and outcome.run})
-            to = f" to {counted(n_runs, 'run')}" if n_runs else ""
-            console().print(Text.assemble((status, STYLES[status]), f"  {counted(n_of_it, 'attachment')}{to}"))
-    if not outcomes:
-        note("Nothing to attach was found.")
+        if outcome.status not in {"new", "known"} or outcome.message:
+            print_source(outcome)
+    out = console()
+    for status in ("new", "known", "incomplete", "refused", "skipped"):
+        of_it = [outcome for outcome in outcomes if outcome.status == status]
+        if of_it:
+            n_runs = len({run for outcome in of_it for run in outcome.runs})
+            to = f" of {counted(n_runs, 'run')}" if n_runs else ""
+            out.print(Text.assemble((f"{status:<10}", STYLES[status]), f"  {counted(len(of_it), 'artifact')}{to}"))

@@ -11,7 +11,7 @@ import typer
 from samework.cli.options import JsonOption, StoreOption, opened
 
 if TYPE_CHECKING:
-    from samework.model.results import IngestSummary, SourceOutcome
+    from samework.model.results import IngestSummary
 
 EXAMPLE = "samework ingest fixtures/kv-path"
 
@@ -113,27 +113,10 @@ def _print(summary: IngestSummary) -> None:
 
 
 def _print_listed(summary: IngestSummary, statuses: tuple[str, ...]) -> None:
-    from samework.cli.output import note
+    from samework.cli.output import note, print_source
 
     listed = [source for source in summary.sources if source.status in statuses]
     for source in listed[:_MAX_LISTED]:
-        _print_source(source)
+        print_source(source)
     if len(listed) > _MAX_LISTED:
         note(f"... and {len(listed) - _MAX_LISTED} more; --json lists all.")
-
-
-def _print_source(source: SourceOutcome) -> None:
-    from rich.text import Text
-
-    from samework.cli.output import STYLES, console, print_wrapped
-    from samework.text import visible
-
-    out = console(stderr=True)
-    place = visible(source.place or source.path, one_line=True)
-    said = visible(source.message or source.status, one_line=True)
-    code = f"  [{source.code}]" if source.code else ""
-    print_wrapped(
-        Text.assemble((f"{source.status}: ", STYLES.get(source.status, "")), f"{place}: {said}{code}"), out=out
-    )
-    if source.hint:
-        print_wrapped(visible(source.hint, one_line=True), out=out, lead="  ")

@@ -20,6 +20,8 @@ from samework.text import shortened, visible
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from samework.model.results import SourceOutcome
+
 _NOT_PLAIN = re.compile(r"[^\x20-\x7e\n]")
 
 PIPE_WIDTH = 160
@@ -205,6 +207,21 @@ def _escaped(text: str) -> str:
 
 def _json_escape(char: str) -> str:
     return f"\\u{ord(char):04x}" if visible(char) != char else char
+
+
+def print_source(outcome: SourceOutcome) -> None:
+    """One source of an ingest and what became of it, on stderr."""
+    out = console(stderr=True)
+    place = visible(outcome.place or outcome.path, one_line=True)
+    said = visible(outcome.message or "", one_line=True)
+    if outcome.status == "incomplete" and outcome.runs and not outcome.hint:
+        said = said or "read as far as it goes"
+        said += f"; samework show {outcome.runs[0]} says what that prevents"
+    code = f"  [{outcome.code}]" if outcome.code else ""
+    line = Text.assemble((f"{outcome.status}: ", STYLES.get(outcome.status, "")), f"{place}: {said}{code}")
+    print_wrapped(line, out=out)
+    if outcome.hint:
+        print_wrapped(visible(outcome.hint, one_line=True), out=out, lead="  ")
 
 
 def note(sentence: str) -> None:
