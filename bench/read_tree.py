@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 N_FILES = 5000
-N_ROUNDS = 15
+N_ROUNDS = 50
 LIMIT = 2.0
 
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import itertools
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from samework.errors import GitInputError, LimitExceeded
 
@@ -26,12 +28,15 @@ _MODES = {
 }
 _KINDS = {"100755": "exec", LINK_MODE: "symlink", GITLINK_MODE: "gitlink", TREE_MODE: "tree"}
 _KNOWN_MODES = frozenset(_MODES.values())
+_TREE = b"40000"
+_FACTS = {mode: (text, _KINDS.get(text, "file")) for mode, text in _MODES.items()}
+_FILES = frozenset(_MODES) - {b"40000", b"040000"}
 
 RawEntry = tuple[bytes, bytes, bytes]
 """(mode as written, name, binary id)."""
 
 
-class TreeEntry(NamedTuple):
+class TreeEntry(msgspec.Struct, frozen=True, gc=False):
     """One path of a tree. mode: six octal digits. path: bytes. oid: hex. kind: file, exec, symlink or gitlink."""
 
     mode: str
@@ -52,7 +57,7 @@ def raw_entries(data: bytes, oid: str) -> list[RawEntry]:
     """
     width = _WIDTH[len(oid)]
     found: list[RawEntry] = _ENTRY[width].findall(data)
-    if sum(len(mode) + len(name) for mode, name, _ in found) + (width + 2) * len(found) != len(data):
+    if len(b"".join(itertools.chain.from_iterable(found))) + 2 * len(found) != len(data):
         raise GitInputError(f"tree {oid} is damaged", code="git-failed")
     return found
 
@@ -69,19 +74,23 @@ def walk_tree(read: Callable[[str], bytes], root: str) -> list[TreeEntry]:
         GitInputError: a tree is missing or damaged.
     """
     listed: list[TreeEntry] = []
-    parsed: dict[str, list[RawEntry]] = {}
-    stack = [(b"", iter(_parsed(read, root, parsed)))]
-    make, modes, kinds = TreeEntry._make, _MODES, _KINDS
+    stack: list[tuple[bytes, Iterator[RawEntry]]] = [(b"", iter([(_TREE, b"", bytes.fromhex(root))]))]
     while stack:
         prefix, entries = stack[-1]
         for mode, name, raw in entries:
-            text = modes.get(mode) or _mode_text(mode)
-            if text == TREE_MODE:
-                if len(stack) >= MAX_DEPTH:
-                    raise LimitExceeded(f"tree {root} has more than {MAX_DEPTH} levels")
-                stack.append((prefix + name + b"/", iter(_parsed(read, raw.hex(), parsed))))
-                break
-            listed.append(make((text, prefix + name, raw.hex(), kinds.get(text, "file"))))
+            if mode != _TREE and _mode_text(mode) != TREE_MODE:
+                listed.append(_entry(prefix, (mode, name, raw)))
+                continue
+            oid = raw.hex()
+            below = raw_entries(read(oid), oid)
+            inside = prefix + name + b"/" if name else b""
+            if {entry[0] for entry in below} <= _FILES:
+                listed += [_entry(inside, entry) for entry in below]
+            elif len(stack) > MAX_DEPTH:
+                raise LimitExceeded(f"tree {root} has more than {MAX_DEPTH} levels")
+            else:
+                stack.append((inside, iter(below)))
+            break
         else:
             stack.pop()
         if len(listed) > MAX_ENTRIES:
@@ -89,11 +98,11 @@ def walk_tree(read: Callable[[str], bytes], root: str) -> list[TreeEntry]:
     return listed
 
 
-def _parsed(read: Callable[[str], bytes], oid: str, parsed: dict[str, list[RawEntry]]) -> list[RawEntry]:
-    entries = parsed.get(oid)
-    if entries is None:
-        entries = parsed[oid] = raw_entries(read(oid), oid)
-    return entries
+def _entry(prefix: bytes, raw: RawEntry) -> TreeEntry:
+    mode, name, oid = raw
+    known = _FACTS.get(mode)
+    text, kind = known or (_mode_text(mode), _KINDS.get(_mode_text(mode), "file"))
+    return TreeEntry(text, prefix + name, oid.hex(), kind)
 
 
 def _mode_text(mode: bytes) -> str:

@@ -138,7 +138,7 @@ def test_a_hostile_tree_is_read_as_data_and_flagged(
     result = snapshot_commit(repo.path, tree, objects)
     assert (result.oid, result.n_files) == (tree, len(entries))
     assert f"fsck:{fault}" in result.flags
-    assert sorted(path for _, path, _, _ in objects.read_tree(tree)) == sorted(name for _, _, name in entries)
+    assert sorted(entry.path for entry in objects.read_tree(tree)) == sorted(name for _, _, name in entries)
     assert objects.verify() == []
 
 
