@@ -37,20 +37,22 @@ def command(
     """
     from samework.cli.output import print_json
 
-    result = opened(store).compare(a, b, strict=strict)
+    place = opened(store)
+    result = place.compare(a, b, strict=strict)
     if as_json:
         print_json(result)
     else:
-        print_pair(result)
+        runs = {run.run_id: run for run in place.runs(task=result.task)}
+        print_pair(result, {name: f"{run.arm}, repeat {run.repeat}" for name, run in runs.items()})
     return _EXIT.get(result.run_class, 0)
 
 
-def print_pair(result: PairResult) -> None:
-    """The whole answer, for people."""
+def print_pair(result: PairResult, names: dict[str, str]) -> None:
+    """The whole answer, for people. names: run_id to arm and repeat."""
     from samework.cli.output import console
 
     out = console()
-    _print_class(result, out)
+    _print_class(result, names, out)
     _print_facets(result, out)
     if result.fork is not None:
         _print_fork(result.fork, out)
@@ -59,7 +61,7 @@ def print_pair(result: PairResult) -> None:
     _print_notes(result.notes, out)
 
 
-def _print_class(result: PairResult, out: Console) -> None:
+def _print_class(result: PairResult, names: dict[str, str], out: Console) -> None:
     from rich.text import Text
 
     from samework.cli.output import STYLES, print_wrapped
@@ -73,7 +75,8 @@ def _print_class(result: PairResult, out: Console) -> None:
     for anomaly in result.anomalies:
         print_wrapped(Text(visible(anomaly.text, one_line=True), style="bold red"), out=out, lead=f"  {anomaly.code}  ")
     out.print()
-    for lead, value in (("task", result.task), ("A", result.a), ("B", result.b)):
+    sides = [(lead, f"{run}  {names.get(run, '')}") for lead, run in (("A", result.a), ("B", result.b))]
+    for lead, value in (("task", result.task), *sides):
         print_wrapped(visible(value, one_line=True), out=out, lead=Text(f"  {lead:<5}", style="dim"))
 
 

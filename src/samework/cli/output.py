@@ -26,6 +26,7 @@ _NOT_PLAIN = re.compile(r"[^\x20-\x7e\n]")
 
 PIPE_WIDTH = 160
 MIN_FLEX = 10
+ROOMY_FLEX = 24
 PROSE_WIDTH = 100
 
 STYLES = {
@@ -112,11 +113,7 @@ def print_table(columns: Sequence[Column], rows: Iterable[Sequence[object]], *, 
     widths = [
         max([cell_len(column.name), *(row[place].cell_len for row in cells)]) for place, column in enumerate(columns)
     ]
-    kept = list(range(len(columns)))
-    fitted = fitted_widths(columns, widths, out.width)
-    while fitted is None and any(columns[place].extra for place in kept):
-        kept.remove(max(place for place in kept if columns[place].extra))
-        fitted = fitted_widths([columns[place] for place in kept], [widths[place] for place in kept], out.width)
+    kept, fitted = _fitted_columns(columns, widths, out.width)
     if fitted is None:
         _print_blocks(columns, cells, out)
         return
@@ -126,16 +123,34 @@ def print_table(columns: Sequence[Column], rows: Iterable[Sequence[object]], *, 
         _print_line([row[place] for place in kept], shown, fitted, out)
 
 
-def fitted_widths(columns: Sequence[Column], widths: Sequence[int], total: int) -> list[int] | None:
-    """Column widths that fit `total` cells with two blanks between, None where no shortening allowed makes them fit."""
+def _fitted_columns(columns: Sequence[Column], widths: Sequence[int], total: int) -> tuple[list[int], list[int] | None]:
+    """Columns to show and their widths: first shorten a little, then drop extra ones, then shorten more."""
+    kept = list(range(len(columns)))
+    for least in (ROOMY_FLEX, MIN_FLEX):
+        fitted = fitted_widths([columns[place] for place in kept], [widths[place] for place in kept], total, least)
+        while fitted is None and any(columns[place].extra for place in kept):
+            kept.remove(max(place for place in kept if columns[place].extra))
+            fitted = fitted_widths([columns[place] for place in kept], [widths[place] for place in kept], total, least)
+        if fitted is not None:
+            return kept, fitted
+    return kept, None
+
+
+def fitted_widths(
+    columns: Sequence[Column], widths: Sequence[int], total: int, least: int = MIN_FLEX
+) -> list[int] | None:
+    """Column widths that fit `total` cells with two blanks between, None where no shortening allowed makes them fit.
+
+    least: cells to which a flexible column may be shortened.
+    """
     fitted = list(widths)
     surplus = sum(fitted) + 2 * (len(fitted) - 1) - total
     while surplus > 0:
-        flexible = [place for place, column in enumerate(columns) if column.flex and fitted[place] > MIN_FLEX]
+        flexible = [place for place, column in enumerate(columns) if column.flex and fitted[place] > least]
         if not flexible:
             return None
         widest = max(flexible, key=lambda place: fitted[place])
-        cut = min(surplus, max(1, (fitted[widest] - MIN_FLEX) // 2))
+        cut = min(surplus, max(1, (fitted[widest] - least) // 2))
         fitted[widest] -= cut
         surplus -= cut
     return fitted

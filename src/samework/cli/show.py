@@ -157,7 +157,8 @@ def _print_group(group: ManifestGroup, out: Console) -> None:
     from samework.text import shortened, visible
 
     present = [field for field in group.fields if field.absence is None]
-    absent = [f"{field.field} ({field.absence})" for field in group.fields if field.absence is not None]
+    moot = [field.field for field in group.fields if field.absence == "n/a"]
+    absent = [f"{field.field} ({field.absence})" for field in group.fields if field.absence not in {None, "n/a"}]
     absent += [f"{name} (unrecorded)" for name in group.missing]
     lead: Text | str = Text(f"  {group.title:<13}")
     for field in present:
@@ -166,6 +167,9 @@ def _print_group(group: ManifestGroup, out: Console) -> None:
             visible(field.field, one_line=True), " = ", shortened(value, 120), (f"  {field.source}", "dim")
         )
         print_wrapped(said, out=out, lead=lead)
+        lead = " " * 15
+    if moot:
+        print_wrapped(Text("n/a: " + visible(", ".join(moot), one_line=True), style="dim"), out=out, lead=lead)
         lead = " " * 15
     if absent:
         print_wrapped(Text("missing: " + visible(", ".join(absent), one_line=True), style="yellow"), out=out, lead=lead)
