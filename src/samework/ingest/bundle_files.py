@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from samework.canon.arguments import canonical_value
 from samework.decode.document import read_document
 from samework.errors import InputError
+from samework.model.records import TreeRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,12 +41,14 @@ def files(bundle: Source) -> list[tuple[str, Source]]:
     return [(name, found) for name in names if (found := bundle.child(name)) is not None]
 
 
-def worktree(bundle: Source) -> str | None:
-    """The name of the working tree that run.json refers to, None where it refers to none."""
+def worktree(bundle: Source) -> TreeRecord | None:
+    """The working tree that run.json refers to, None where it refers to none."""
     run = read_document(_run_json(bundle))
     tree = run.get("tree") if isinstance(run, dict) else None
-    name = tree.get("worktree") if isinstance(tree, dict) else None
-    return name if isinstance(name, str) else None
+    if not isinstance(tree, dict) or not isinstance(tree.get("worktree"), str):
+        return None
+    base = tree.get("base")
+    return TreeRecord(worktree=tree["worktree"], base=base if isinstance(base, str) else None)
 
 
 def contents(parts: list[tuple[str, Source]], tree_oid: str | None, keep: Callable[[Source, str], object]) -> bytes:

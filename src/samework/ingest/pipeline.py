@@ -247,12 +247,8 @@ class _Session:
 
     def _worktree_oid(self, source: Source) -> str | None:
         """The tree of a bundle's working tree: it is part of what the bundle is, though no file of it is."""
-        name = bundle_files.worktree(source)
-        if name is None:
-            return None
-        from samework.model.records import TreeRecord
-
-        tree = self.trees.recorded(TreeRecord(worktree=name), source, None)
+        record = bundle_files.worktree(source)
+        tree = None if record is None else self.trees.recorded(record, source, None)
         return None if tree is None else tree.oid
 
     def _keep(self, unit: Unit, parts: list[tuple[Source, str]]) -> None:

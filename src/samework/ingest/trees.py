@@ -29,6 +29,7 @@ class Trees:
     def __init__(self, handle: StoreHandle) -> None:
         self._handle = handle
         self._objects: ObjectStore | None = None
+        self._last: tuple[str, TreeRecord, SnapshotResult] | None = None
 
     @property
     def objects(self) -> ObjectStore:
@@ -69,10 +70,15 @@ class Trees:
         name = record.worktree if record.worktree is not None else record.repo
         if name is None:
             return None
+        if self._last is not None and self._last[:2] == (source.path, record):
+            return self._last[2]
         try:
-            return self._taken(_inside(source, name), record, patch)
+            taken = self._taken(_inside(source, name), record, patch)
         except InputError as error:
             return missing(policy, error.message, record.base)
+        if record.worktree is not None:  # asked for twice: for the identity of the source, and for the run
+            self._last = (source.path, record, taken)
+        return taken
 
     def _taken(self, folder: Path, record: TreeRecord, patch: bytes | None) -> SnapshotResult:
         if record.worktree is not None:
