@@ -1,0 +1,107 @@
+"""One policy for JSON: nothing changes in silence, what cannot be kept is refused with its place."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from samework.decode.limits import Limits
+from samework.decode.strict_json import NotJson, has_long_integer, loads, loads_checked
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**40), 10**40)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda part: st.lists(part, max_size=4) | st.dictionaries(st.text(), part, max_size=4),
+    max_leaves=20,
+)
+
+
+@given(VALUES)
+def test_what_the_standard_decoder_gives_is_kept_with_every_digit(value: object) -> None:
+    text = json.dumps(value)
+    assert loads(text) == json.loads(text)
+    assert repr(loads(text.encode())) == repr(json.loads(text))
+    assert loads_checked(text)[0] == json.loads(text)
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_decode_or_are_refused_with_an_offset_inside(data: bytes) -> None:
+    try:
+        loads(data)
+    except NotJson as error:
+        offset = error.offset
+    else:
+        offset = 0
+    assert 0 <= offset <= len(data)
+
+
+@given(st.integers(0, 40), st.integers(10**18, 10**25), st.booleans())
+def test_the_quick_look_misses_no_long_integer(n_before: int, number: int, is_negative: bool) -> None:
+    text = json.dumps({"a" * n_before: -number if is_negative else number})
+    assert has_long_integer(text.encode())
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (b"18446744073709551616", 18446744073709551616),
+        (b"[-9223372036854775809]", [-9223372036854775809]),
+        (b'"\\ud83d"', "\ud83d"),
+        (b'{"k\\udc00":1}', {"k\udc00": 1}),
+        (b'"\\ud83d\\ude00"', "\U0001f600"),
+        (b'"a\\u0000b"', "a\0b"),
+        (b'\xef\xbb\xbf{"a":1}', {"a": 1}),
+        (b'{"a":1,"a":2}', {"a": 2}),
+        (b"[0.12345678901234567890123]", [0.12345678901234567890123]),
+    ],
+)
+def test_values_that_fast_decoders_lose_are_kept(text: bytes, value: object) -> None:
+    assert loads(text) == value
+    assert type(loads(text)) is type(value)
+
+
+def test_not_a_number_is_kept_as_a_float_and_reported() -> None:
+    value = loads(b"[NaN]")
+    assert isinstance(value, list)
+    assert math.isnan(value[0])
+    assert loads_checked(b"-Infinity") == (-math.inf, ["-Infinity is not JSON; it is kept as a float"])
+
+
+def test_a_repeated_key_is_reported_in_visible_text() -> None:
+    _, findings = loads_checked(b'{"a\\u001b":1,"a\\u001b":2}')
+    assert findings == ['the key "a\\x1b" occurs twice in one object; the last value is kept']
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "offset"),
+    [
+        (b"[" * 100_000, "nested deeper than 200", 200),
+        (b'[{"a":' * 300, "nested deeper than 200", None),
+        (b"[" * 201 + b"]" * 201, "nested deeper than 200", None),
+        (b"9" * 5000, "5000 digits", None),
+        (b"1e400", "beyond a double", None),
+        (b"1" + b"0" * 400 + b".0", "beyond a double", None),
+        (b'{"a":1,}', "not JSON", 7),
+        (b'{"a":\xff}', "not UTF-8", 5),
+        (b"", "not JSON", 0),
+        (b"{} {}", "not JSON", 3),
+        ('{"ü":'.encode(), "not JSON", 6),
+    ],
+)
+def test_what_cannot_be_kept_is_refused_with_its_place(text: bytes, words: str, offset: int | None) -> None:
+    with pytest.raises(NotJson, match=words) as caught:
+        loads(text)
+    assert offset is None or caught.value.offset == offset
+
+
+def test_nesting_up_to_the_limit_is_read() -> None:
+    assert loads(b"[" * 200 + b"]" * 200) is not None
+    with pytest.raises(NotJson):
+        loads(b"[[[]]]", Limits(max_depth=2))
