@@ -2,7 +2,7 @@
 -- and the branches do not share one. It co-varies; that is not yet a cause.
 -- Parameters: none. Columns: task text, node text, step bigint, field text, n_values bigint, n_runs bigint.
 WITH members AS (
-    SELECT task, node, step, branch, unnest(runs) AS run_id FROM fork_branches
+    SELECT b.task, b.node, f.step, b.branch, b.run_id FROM fork_branches AS b JOIN forks AS f USING (task, node)
 ), valued AS (
     SELECT m.task, m.node, m.step, m.branch, f.field, f.value, m.run_id
     FROM members AS m

@@ -2,9 +2,10 @@
 -- Parameters: none. Columns: task text, node text, step bigint, consequence text, branch bigint, tool text,
 --   arguments text, n_runs bigint, tree_classes bigint, tests_classes bigint.
 SELECT
-    f.task, f.node, f.step, f.consequence, b.branch, b.tool, left(b.arguments, 200) AS arguments, b.n_runs,
+    f.task, f.node, f.step, f.consequence, b.branch, b.tool, left(b.arguments, 200) AS arguments, count(*) AS n_runs,
     b.tree_classes, b.tests_classes
 FROM forks AS f
 JOIN fork_branches AS b USING (task, node)
-WHERE f.changed_work AND f.tool_calls
+WHERE f.consequence IN ('C2', 'C3', 'C4') AND f.tool_calls
+GROUP BY ALL
 ORDER BY f.task, f.step, f.node, b.branch

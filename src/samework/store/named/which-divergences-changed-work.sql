@@ -1,7 +1,7 @@
 -- named/which-divergences-changed-work: forks after which the tree or the tests differ, the earliest first.
 -- Parameters: none. Columns: task text, node text, step bigint, event text, origin text, consequence text,
---   tool_calls boolean, n_branches bigint, n_runs bigint.
-SELECT task, node, step, event, origin, consequence, tool_calls, n_branches, n_runs
+--   tool_calls boolean, n_branches bigint.
+SELECT task, node, step, event, origin, consequence, tool_calls, n_branches
 FROM forks
-WHERE changed_work
+WHERE consequence IN ('C2', 'C3', 'C4')
 ORDER BY task, step, node

@@ -1,17 +1,17 @@
--- views/classes: blocks of runs of one task with equal tests, tree and tokens; a NULL digest leaves its run unplaced on
--- that level. By equality of digests alone; `samework classes` counts pairs with quarantine, refutation and bounds.
--- Example: SELECT task, tests_class, tree_class, token_class, size FROM classes ORDER BY ALL
+-- views/classes: every run with its place in the nested classes of its task: tests, in them tree, in them tokens, numbered
+-- within the task; NULL where the digest is unknown. `size` is of its block. `samework query` puts the engine's own
+-- answer here, with quarantine and refutation; read with another program, the view goes by equality of digests alone.
+-- Example: SELECT DISTINCT task, tests_class, tree_class, token_class, size FROM classes ORDER BY ALL
 CREATE OR REPLACE VIEW classes AS
 SELECT
     task,
     CASE WHEN tests IS NOT NULL THEN dense_rank() OVER (PARTITION BY task ORDER BY tests NULLS LAST) END AS tests_class,
-    CASE WHEN tree IS NOT NULL THEN dense_rank() OVER (PARTITION BY task ORDER BY tree NULLS LAST) END AS tree_class,
-    CASE WHEN tokens IS NOT NULL THEN dense_rank() OVER (PARTITION BY task ORDER BY tokens NULLS LAST) END AS token_class,
-    size, arms, representative, runs
-FROM (
-    SELECT
-        task, tests, tree, tokens, count(*) AS size, list(DISTINCT arm ORDER BY arm) AS arms,
-        min(run_id) AS representative, list(run_id ORDER BY run_id) AS runs
-    FROM run_digests
-    GROUP BY task, tests, tree, tokens
-)
+    CASE WHEN tree IS NOT NULL
+        THEN dense_rank() OVER (PARTITION BY task, tests ORDER BY tree NULLS LAST) END AS tree_class,
+    CASE WHEN tokens IS NOT NULL
+        THEN dense_rank() OVER (PARTITION BY task, tests, tree ORDER BY tokens NULLS LAST) END AS token_class,
+    count(*) OVER (PARTITION BY task, tests, tree, tokens) AS size,
+    run_id,
+    min(run_id) OVER (PARTITION BY task, tests, tree, tokens) AS representative,
+    tests IS NOT NULL AND tree IS NOT NULL AND tokens IS NOT NULL AS placed
+FROM run_digests

@@ -1,16 +1,16 @@
 -- views/forks: branch nodes: places after which runs of one task went different ways. origin: what differed first.
 -- consequence: C0 completion only, C1 absorbed by the same tree, C2 other tree with same tests, C3 other tests, CU
--- unknown; by equality of digests, branches set against each other. `samework forks` refines both with its reasons.
--- Example: SELECT step, event, origin, consequence, n_runs FROM forks WHERE tool_calls
+-- unknown. `samework query` puts the engine's own answer here; with another program, equality of digests decides alone.
+-- Example: SELECT step, event, origin, consequence, n_branches FROM forks WHERE tool_calls
 CREATE OR REPLACE VIEW forks AS
 WITH branches AS (
     SELECT
         *, tree_unknown = 0 AND tree_classes = 1 AS one_tree, tests_unknown = 0 AND tests_classes = 1 AS one_test
-    FROM fork_branches
+    FROM fork_ends
 ), nodes AS (
     SELECT
         task, node, min(step) AS step, min(seq) AS seq, list_sort(list(DISTINCT event)) AS events,
-        count(*) AS n_branches, sum(n_runs)::BIGINT AS n_runs,
+        count(*) AS n_branches,
         min(event) = 'completion' AND max(event) = 'completion'
             AND count(DISTINCT coalesce(action_sha256, '')) > 1 AS tool_calls,
         count(DISTINCT trees) FILTER (WHERE one_tree) > 1 AS tree_differs,
@@ -39,5 +39,5 @@ SELECT
         WHEN tree_differs AND tests_same THEN 'C2'
         ELSE 'CU'
     END AS consequence,
-    tool_calls, NOT tree_same AND (tree_differs OR tests_differ) AS changed_work, n_branches, n_runs
+    tool_calls, NULL::BIGINT AS token_offset, 'digests' AS evidence, n_branches
 FROM nodes

@@ -1,11 +1,11 @@
--- views/fork_branches: the ways out of each branch node of the trie of a task, one row per branch. `node` is the chain
--- that the runs share, '' at the root; `trees` and `tests` are the known ends of the branch's runs.
--- Example: SELECT branch, tool, arguments, n_runs FROM fork_branches WHERE task = 'demo-task' ORDER BY step
-CREATE OR REPLACE VIEW fork_branches AS
+-- views/fork_ends: one row per branch of each branch node, with the digests of the trees, tests and actions in which its
+-- runs ended. `node` is the chain that the runs share, '' at the root. By equality of digests alone.
+-- Example: SELECT branch, tool, arguments, n_runs FROM fork_ends WHERE task = 'demo-task' ORDER BY step
+CREATE OR REPLACE VIEW fork_ends AS
 WITH ways AS (
     SELECT
         r.task, e.prev, e.chain, min(e.seq) AS seq, min(e.step) AS step, min(e.kind) AS event,
-        any_value(e.action_sha256) AS action_sha256, min(e.run_key) AS first_key, count(*) AS n_runs,
+        any_value(e.action_sha256) AS action_sha256, any_value(e.body) AS body, min(e.run_key) AS first_key, count(*) AS n_runs,
         list(r.run_key) AS run_keys, list(r.run_id ORDER BY r.run_id) AS runs
     FROM main.event AS e
     JOIN main.run AS r USING (run_key)
@@ -26,9 +26,9 @@ WITH ways AS (
 )
 SELECT
     w.task, coalesce(lower(hex(w.prev)), '') AS node,
-    row_number() OVER (PARTITION BY w.task, w.prev ORDER BY w.n_runs DESC, w.chain) AS branch,
+    row_number() OVER (PARTITION BY w.task, w.prev ORDER BY w.n_runs DESC, w.chain) - 1 AS branch,
     w.step, w.seq, w.event, w.n_runs, w.runs, c.name AS tool, c.canonical AS arguments,
-    lower(hex(w.action_sha256)) AS action_sha256, len(x.trees) AS tree_classes, len(x.tests) AS tests_classes,
+    lower(hex(w.action_sha256)) AS action_sha256, w.body, len(x.trees) AS tree_classes, len(x.tests) AS tests_classes,
     x.tree_unknown, x.tests_unknown, coalesce(x.trees, []) AS trees, coalesce(x.tests, []) AS tests,
     coalesce(x.actions, []) AS actions
 FROM parting AS w

@@ -1,0 +1,125 @@
+"""Write the published copy of the schema: `schema/` and `docs/schema.md`. `make schema` runs `python -m` this module.
+
+Everything is made from the package; nothing here is read at run time.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from samework.model.events import Event
+from samework.model.records import ManifestFact, RunStart
+from samework.model.results import ClassesResult, ForkNode, PairResult, PairRow, RunSummary
+from samework.store import ddl, migrate, sql
+from samework.store.tables import SCHEMA_VERSION, TABLES
+
+if TYPE_CHECKING:
+    from sqlmodel import SQLModel
+
+_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+_MODELS: Final[dict[str, tuple[Any, str]]] = {
+    "run": (
+        RunStart,
+        "What a source says of a run, as readers yield it; `run.json` of a bundle has these and references.",
+    ),
+    "event": (Event, "One event of a trajectory: a line of `events.jsonl`."),
+    "manifest": (ManifestFact, "One field of a manifest: a value with its source, or the reason of its absence."),
+    "compare": (PairResult, "The answer of `samework compare --json`."),
+    "classes": (ClassesResult, "The answer of `samework classes --json`."),
+    "forks": (list[ForkNode], "The answer of `samework forks --json`."),
+    "pairs": (list[PairRow], "The answer of `samework pairs --json`."),
+    "runs": (list[RunSummary], "The answer of `samework runs --json`."),
+}
+
+
+def published() -> dict[str, str]:
+    """Every published file: path from the root of the project -> text."""
+    files = {"schema/store.sql": _store_sql(), "docs/schema.md": _page()}
+    for name, (model, title) in _MODELS.items():
+        files[f"schema/{name}.schema.json"] = _json_schema(name, model, title)
+    return files
+
+
+def write(root: Path) -> list[str]:
+    """Write what differs below `root`; returns the paths written."""
+    written = []
+    for name, text in published().items():
+        path = root / name
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            written.append(name)
+    return written
+
+
+def _json_schema(name: str, model: Any, title: str) -> str:
+    schema = msgspec.json.schema(model, schema_hook=_anything)
+    head = {"$schema": _DIALECT, "$id": f"samework:{name}", "title": f"samework {name}", "description": title}
+    return json.dumps({**head, **schema}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _anything(_: type) -> dict[str, Any]:
+    """A value of unknown shape, kept as the source has it."""
+    return {"description": "Any JSON value."}
+
+
+def _store_sql() -> str:
+    head = f"-- Schema of store.duckdb, version {SCHEMA_VERSION}. Written by `make schema`; never read at run time.\n\n"
+    views = "\n".join(text.rstrip() + ";\n" for _, text in sql.scripts("samework.store", "views"))
+    return head + ddl.store_ddl() + "\n" + views
+
+
+def _page() -> str:
+    parts = [
+        "# The store, table by table",
+        (
+            "Written by `make schema` from `src/samework/store`; a test holds it to the code. "
+            "Ask over the views with `samework query`; the tables below them are the same facts with digests as bytes."
+        ),
+        "## Views",
+        *[_view(name[3:], text) for name, text in sql.scripts("samework.store", "views")],
+        "### ingest_ledger\n\nThe table of that name, below.",
+        "## Named queries",
+        "`samework query --named NAME`",
+        "\n".join(f"- `{name}`: {_first_sentence(text)}" for name, text in sql.scripts("samework.store", "named")),
+        "## Tables",
+        f"Schema version {SCHEMA_VERSION}; migrations so far: {', '.join(f'{n:04}' for n, _ in migrate.migrations())}.",
+        *[_table(table) for table in TABLES],
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _view(name: str, text: str) -> str:
+    about, _, example = " ".join(sql.header(text).split("\n")).partition(" Example: ")
+    shown = {"pairs": "pairs(task)", "manifest_diff": "manifest_diff(a, b)"}.get(name, name)
+    return f"### {shown}\n\n{_capital(about.partition(': ')[2])}\n\n```sql\n{example}\n```"
+
+
+def _first_sentence(text: str) -> str:
+    lines = sql.header(text).partition("\nParameters:")[0].split("\n")
+    return " ".join(lines).partition(": ")[2]
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _table(table: type[SQLModel]) -> str:
+    key = ddl.primary_key(table)
+    lines = [f"### `{ddl.table_name(table)}`", "", (table.__doc__ or "").strip(), ""]
+    lines += ["| column | type | meaning |", "|---|---|---|"]
+    for column, (sql_type, nullable) in ddl.column_types(table).items():
+        kind = f"{sql_type}{', key' if column in key else ''}{', may be NULL' if nullable else ''}"
+        about = (table.model_fields[column].description or "").replace("|", "\\|")
+        lines.append(f"| `{column}` | {kind} | {about} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    for changed in write(Path.cwd()):
+        sys.stdout.write(f"{changed}\n")
