@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from samework.model.events import Event
-from samework.model.records import ManifestFact, RunStart
 from samework.model.results import ClassesResult, ForkNode, PairResult, PairRow, RunSummary
-from samework.store import ddl, migrate, sql
+from samework.store import ddl, documents, migrate, sql
 from samework.store.tables import SCHEMA_VERSION, TABLES
 
 if TYPE_CHECKING:
@@ -23,17 +21,16 @@ if TYPE_CHECKING:
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _MODELS: Final[dict[str, tuple[Any, str]]] = {
-    "run": (
-        RunStart,
-        "What a source says of a run, as readers yield it; `run.json` of a bundle has these and references.",
-    ),
-    "event": (Event, "One event of a trajectory: a line of `events.jsonl`."),
-    "manifest": (ManifestFact, "One field of a manifest: a value with its source, or the reason of its absence."),
     "compare": (PairResult, "The answer of `samework compare --json`."),
     "classes": (ClassesResult, "The answer of `samework classes --json`."),
     "forks": (list[ForkNode], "The answer of `samework forks --json`."),
     "pairs": (list[PairRow], "The answer of `samework pairs --json`."),
     "runs": (list[RunSummary], "The answer of `samework runs --json`."),
+}
+_DOCUMENTS: Final = {
+    "run": "run.json of a run bundle: whose run it is, and where its parts lie. Every key may be left out.",
+    "event": "One event of a trajectory: a line of events.jsonl.",
+    "manifest": "manifest.json: what produced the run, field by field.",
 }
 
 
@@ -41,7 +38,10 @@ def published() -> dict[str, str]:
     """Every published file: path from the root of the project -> text."""
     files = {"schema/store.sql": _store_sql(), "docs/schema.md": _page()}
     for name, (model, title) in _MODELS.items():
-        files[f"schema/{name}.schema.json"] = _json_schema(name, model, title)
+        schema = msgspec.json.schema(model, schema_hook=documents.anything)
+        files[f"schema/{name}.schema.json"] = _json_schema(name, schema, title)
+    for name, schema in documents.document_schemas().items():
+        files[f"schema/{name}.schema.json"] = _json_schema(name, schema, _DOCUMENTS[name])
     return files
 
 
@@ -57,15 +57,9 @@ def write(root: Path) -> list[str]:
     return written
 
 
-def _json_schema(name: str, model: Any, title: str) -> str:
-    schema = msgspec.json.schema(model, schema_hook=_anything)
+def _json_schema(name: str, schema: dict[str, Any], title: str) -> str:
     head = {"$schema": _DIALECT, "$id": f"samework:{name}", "title": f"samework {name}", "description": title}
     return json.dumps({**head, **schema}, indent=2, ensure_ascii=False) + "\n"
-
-
-def _anything(_: type) -> dict[str, Any]:
-    """A value of unknown shape, kept as the source has it."""
-    return {"description": "Any JSON value."}
 
 
 def _store_sql() -> str:
