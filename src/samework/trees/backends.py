@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+_HEAD_BYTES = 64
+_FIRST_BYTES = 4096
+
+
 class Backend(Protocol):
     """Objects of one format."""
 
@@ -28,6 +32,9 @@ class Backend(Protocol):
     def read(self, oid: str) -> bytes:
         """Content of an object; GitInputError where it is missing or damaged."""
 
+    def n_bytes(self, oid: str) -> int:
+        """Length of its content; GitInputError where it is missing or damaged."""
+
 
 class Sha1Objects:
     """Objects of the sha1 format, loose or packed."""
@@ -36,11 +43,19 @@ class Sha1Objects:
         odb = pygit2.Odb(str(objects_path))
         self.has = odb.exists
         self._read = odb.read
+        self._read_header = odb.read_header
 
     def read(self, oid: str) -> bytes:
         """Content of an object."""
         try:
             return self._read(oid)[1]
+        except (KeyError, pygit2.GitError) as error:
+            raise missing_object(oid) from error
+
+    def n_bytes(self, oid: str) -> int:
+        """Length of an object's content."""
+        try:
+            return int(self._read_header(oid)[1])
         except (KeyError, pygit2.GitError) as error:
             raise missing_object(oid) from error
 
@@ -67,6 +82,18 @@ class Sha256Objects:
         except zlib.error as error:
             raise missing_object(oid) from error
         return data.partition(b"\0")[2]
+
+    def n_bytes(self, oid: str) -> int:
+        """Length of an object's content."""
+        try:
+            with self._loose(oid).open("rb") as file:
+                head = zlib.decompressobj().decompress(file.read(_FIRST_BYTES), _HEAD_BYTES)
+        except FileNotFoundError:
+            return len(self.read(oid))
+        except zlib.error as error:
+            raise missing_object(oid) from error
+        kind_and_size, end, _ = head.partition(b"\0")
+        return int(kind_and_size.rpartition(b" ")[2]) if end else len(self.read(oid))
 
     def _loose(self, oid: str) -> Path:
         return self._path / oid[:2] / oid[2:]

@@ -25,7 +25,7 @@ class BlobDigests(Protocol):
     """What is needed of an object store."""
 
     def blob_digests(self, oids: Iterable[str]) -> dict[str, bytes]:
-        """sha256 of blobs."""
+        """sha256 of blobs, ASCII hex."""
 
 
 def content_digest(objects: BlobDigests, entries: list[TreeEntry]) -> str:
@@ -42,8 +42,8 @@ def content_digest(objects: BlobDigests, entries: list[TreeEntry]) -> str:
         GitInputError: a blob is missing.
     """
     digests = objects.blob_digests(entry.oid for entry in entries if entry.mode != GITLINK_MODE)
-    total = hashlib.sha256(_HEAD)
-    for mode, path, oid in sorted((content_mode(entry.mode), entry.path, entry.oid) for entry in entries):
-        content = hashlib.sha256(oid.encode()).digest() if mode == GITLINK_MODE else digests[oid]
-        total.update(b"%b %d %b %b\n" % (mode.encode(), len(path), path, content.hex().encode()))
-    return total.hexdigest()
+    modes = {mode: content_mode(mode).encode() for mode in {entry.mode for entry in entries}}
+    links = {e.oid: hashlib.sha256(e.oid.encode()).hexdigest().encode() for e in entries if e.mode == GITLINK_MODE}
+    rows = sorted([(modes[e.mode], e.path, (links if e.mode == GITLINK_MODE else digests)[e.oid]) for e in entries])
+    lines = [b"%b %d %b %b\n" % (mode, len(path), path, content) for mode, path, content in rows]
+    return hashlib.sha256(_HEAD + b"".join(lines)).hexdigest()

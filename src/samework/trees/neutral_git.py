@@ -82,7 +82,9 @@ _PINNED = {
 }
 
 
-def write_git_dir(path: Path, object_format: str, *, is_bare: bool, is_precious: bool = False) -> None:
+def write_git_dir(
+    path: Path, object_format: str, *, is_bare: bool, is_precious: bool = False, holds_objects: bool = True
+) -> None:
     """Write an empty Git directory with pinned settings, without running Git and without any template.
 
     Args:
@@ -90,8 +92,9 @@ def write_git_dir(path: Path, object_format: str, *, is_bare: bool, is_precious:
         object_format: sha1 or sha256.
         is_bare: False where a work tree will be named.
         is_precious: True forbids Git to prune objects that no ref reaches.
+        holds_objects: False where the objects lie elsewhere.
     """
-    for part in ("objects/info", "objects/pack", "refs/heads"):
+    for part in ("refs", "objects/info", "objects/pack") if holds_objects else ("refs",):
         (path / part).mkdir(parents=True, exist_ok=True)
     extensions = [f"\tobjectFormat = {object_format}"] if object_format != "sha1" else []
     extensions += ["\tpreciousObjects = true"] if is_precious else []
@@ -124,8 +127,9 @@ class NeutralGit:
         if self._program is None:
             raise SameworkError("git is not on PATH", code="git-missing", hint="Install git 2.39 or newer.")
         self._dir = tempfile.TemporaryDirectory(prefix="samework-git-")
-        self.path = Path(self._dir.name) / "git"
-        write_git_dir(self.path, object_format, is_bare=work_tree is None)
+        self.path = Path(self._dir.name)
+        write_git_dir(self.path, object_format, is_bare=work_tree is None, holds_objects=objects_path is None)
+        """The Git directory; it is gone after the `with`, and may hold files of the caller until then."""
         self._work_tree = work_tree
         self._env = {
             **_PINNED,
@@ -153,11 +157,6 @@ class NeutralGit:
     def index_path(self) -> Path:
         """The index of this Git directory; may be written or copied between commands."""
         return self.path / "index"
-
-    @property
-    def scratch_path(self) -> Path:
-        """A directory that is gone with this one."""
-        return Path(self._dir.name)
 
     def run(
         self,

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 FORMATS = {40: "sha1", 64: "sha256"}
 """Object format by the number of hex digits of an id."""
 
+LARGE_BYTES = 1 << 26
+"""Blobs beyond this are hashed from a file."""
+
 _MANY = 1000
 
 
@@ -36,6 +39,9 @@ class ObjectStore:
         self._blob_sha256: dict[str, bytes] = {}
         self._complete: set[str] = set()
         self.base_indexes: dict[str, bytes] = {}
+        """Indexes of the last bases that patches were applied to, by tree id."""
+        self.bases: dict[tuple[Path, str], tuple[str | None, str]] = {}
+        """Commit and tree of bases that were resolved and copied, by (repository, id as given)."""
 
     @classmethod
     def create(cls, path: Path) -> ObjectStore:
@@ -94,6 +100,14 @@ class ObjectStore:
         """
         return self._backend(oid).read(oid)
 
+    def n_bytes(self, oid: str) -> int:
+        """Length of an object's content, without reading it whole.
+
+        Raises:
+            GitInputError: it is missing or damaged.
+        """
+        return self._backend(oid).n_bytes(oid)
+
     def read_blob(self, oid: str) -> bytes:
         """Bytes of a blob; of a symbolic link, its target.
 
@@ -120,14 +134,23 @@ class ObjectStore:
         return tree_faults(self._backend(tree).read, tree)
 
     def blob_digests(self, oids: Iterable[str]) -> dict[str, bytes]:
-        """sha256 of the bytes of blobs, by id; kept in memory, so that a blob is read once."""
+        """sha256 (64 hex digits, ASCII) of the bytes of blobs, by id; kept in memory, so that a blob is read once."""
         known, digests = self._blob_sha256, {}
         for oid in oids:
             digest = known.get(oid)
             if digest is None:
-                digest = known[oid] = hashlib.sha256(self.read(oid)).digest()
+                digest = known[oid] = self._blob_digest(oid)
             digests[oid] = digest
         return digests
+
+    def _blob_digest(self, oid: str) -> bytes:
+        """Hash one blob; a large one goes through a file, not through memory."""
+        if self.n_bytes(oid) <= LARGE_BYTES:
+            return hashlib.sha256(self.read(oid)).hexdigest().encode()
+        with self.git(FORMATS[len(oid)]) as git, (git.path / "large").open("w+b") as file:
+            git.run("cat-file", "blob", oid, stdout=file)
+            file.seek(0)
+            return hashlib.file_digest(file, "sha256").hexdigest().encode()
 
     # -- writing
 
@@ -148,7 +171,7 @@ class ObjectStore:
             listed = theirs.run("rev-list", "--objects", "--no-object-names", oid).decode().split()
             has = self._backend(oid).has
             wanted = [name for name in listed if not has(name)]
-            pack = theirs.scratch_path / "wanted.pack"
+            pack = theirs.path / "wanted.pack"
             names = "".join(f"{name}\n" for name in wanted).encode()
             with pack.open("wb") as out:
                 theirs.run("pack-objects", "--stdout", "-q", "--window=0", stdin=names, stdout=out)

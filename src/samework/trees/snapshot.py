@@ -109,9 +109,13 @@ def take_base(place: GitPlace, base: str, objects: ObjectStore) -> Base:
     Raises:
         GitInputError: it is not in the repository, or not whole.
     """
-    commit, tree = resolve_tree(place, checked_id(base))
-    objects.copy_tree(place.objects_path, tree)
-    return Base(commit, tree)
+    key = (place.common_dir, checked_id(base))
+    found = objects.bases.get(key)
+    if found is None:
+        found = resolve_tree(place, base)
+        objects.copy_tree(place.objects_path, found[1])
+        objects.bases[key] = found
+    return Base(*found)
 
 
 def failed(

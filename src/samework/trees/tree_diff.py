@@ -35,6 +35,9 @@ class TreeSource(Protocol):
     def read(self, oid: str) -> bytes:
         """Content of an object."""
 
+    def n_bytes(self, oid: str) -> int:
+        """Length of an object's content."""
+
     def read_tree(self, oid: str) -> list[TreeEntry]:
         """Every path of a tree."""
 
@@ -42,7 +45,7 @@ class TreeSource(Protocol):
         """Entry at one path."""
 
     def blob_digests(self, oids: Iterable[str]) -> dict[str, bytes]:
-        """sha256 of blobs."""
+        """sha256 of blobs, ASCII hex."""
 
 
 class TreeChange(NamedTuple):
@@ -158,6 +161,8 @@ def text_difference(source: TreeSource, a: str | None, b: str | None, path: byte
         if entry is not None and entry.mode == GITLINK_MODE:
             sides.append(f"Subproject commit {entry.oid}\n".encode())
         elif entry is not None and entry.mode != TREE_MODE:
+            if source.n_bytes(entry.oid) > MAX_DIFF_BYTES:
+                return TextDiff("", "large")
             sides.append(source.read(entry.oid))
         else:
             sides.append(b"")

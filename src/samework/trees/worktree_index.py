@@ -35,7 +35,7 @@ def read_tracked(place: GitPlace) -> Tracked:
     if place.index_path.stat().st_size > MAX_INDEX_BYTES:
         return Tracked({}, is_sparse=False, is_read=False)
     with NeutralGit(place.object_format, alternates=(place.objects_path,)) as git:
-        copy = git.scratch_path / "their-index"
+        copy = git.path / "their-index"
         shutil.copyfile(place.index_path, copy)
         for shared in place.git_dir.glob("sharedindex.*"):
             shutil.copyfile(shared, git.path / shared.name)

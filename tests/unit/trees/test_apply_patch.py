@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from samework.model.words import Grade
 from samework.trees.apply_patch import snapshot_patch
+from samework.trees.object_store import ObjectStore
 from samework.trees.snapshot import snapshot_commit, snapshot_worktree
+
+from . import conftest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-    from samework.trees.object_store import ObjectStore
 
     from .conftest import Repo
 
@@ -99,6 +103,36 @@ def test_many_patches_of_one_base_do_not_mix(make_repo: Callable[..., Repo], obj
     oids = [snapshot_patch(repo.path, base, each, objects).oid for each in (patch, one, b"", patch, one)]
     assert oids[:2] == oids[3:]
     assert len(set(oids)) == 3
+
+
+NAMES = st.sampled_from(["a", "b", "d/a", "d/e/f", "sp ace", "é", 'q"t'])
+FILES = st.dictionaries(
+    NAMES, st.tuples(st.binary(max_size=20) | st.sampled_from([b"x\ny\n", b"x\nz"]), st.booleans()), max_size=5
+)
+
+
+@settings(max_examples=15, deadline=None)
+@given(FILES, FILES)
+def test_a_patch_and_the_work_it_records_give_one_tree(
+    tmp_path_factory: pytest.TempPathFactory,
+    before: dict[str, tuple[bytes, bool]],
+    after: dict[str, tuple[bytes, bool]],
+) -> None:
+    folder = tmp_path_factory.mktemp("law")
+    repo, objects = conftest.Repo(folder / "repo"), ObjectStore.create(folder / "objects.git")
+    commits = []
+    for files in (before, after):
+        repo.git("rm", "-r", "-q", "--ignore-unmatch", "--", ".")
+        for name, (data, may_run) in files.items():
+            repo.write(name, data).chmod(0o755 if may_run else 0o644)
+        commits.append(repo.commit())
+    patch = subprocess.run(["git", "diff", "--binary", *commits], cwd=repo.path, capture_output=True, check=True).stdout
+    made = snapshot_patch(repo.path, commits[0], patch, objects)
+    work = snapshot_worktree(repo.path, objects, base=commits[0])
+    committed = snapshot_commit(repo.path, commits[1], objects, base=commits[0])
+    assert made.oid == work.oid == committed.oid
+    assert made.tcd == work.tcd == committed.tcd
+    assert made.flags == work.flags == committed.flags == (("no_work",) if before == after else ())
 
 
 @pytest.mark.shared

@@ -320,6 +320,41 @@ def test_git_may_not_prune_what_no_ref_names(make_repo: Callable[..., Repo], obj
     assert ObjectStore.open(objects.path).is_complete(oid)
 
 
+@pytest.mark.parametrize("object_format", ["sha1", "sha256"])
+def test_a_large_blob_has_the_same_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, object_format: str) -> None:
+    from .conftest import Repo
+
+    repo = Repo(tmp_path / "repo", object_format)
+    repo.write("a", b"12345")
+    objects = ObjectStore.create(tmp_path / "o.git")
+    whole = snapshot_worktree(repo.path, objects)
+    monkeypatch.setattr("samework.trees.object_store.LARGE_BYTES", 4)
+    again = ObjectStore.open(objects.path)
+    assert content_digest(again, again.read_tree(str(whole.oid))) == whole.tcd
+    assert again.n_bytes(again.read_tree(str(whole.oid))[0].oid) == 5
+
+
+def test_a_submodule_and_a_blob_of_one_id_are_told_apart(make_repo: Callable[..., Repo], objects: ObjectStore) -> None:
+    repo = make_repo()
+    oid = blob(repo)
+    both = snapshot_commit(repo.path, tree_of(repo, ("100644", oid, b"a"), ("160000", oid, b"b")), objects)
+    file = hashlib.sha256(b"x\n").hexdigest()
+    link = hashlib.sha256(oid.encode()).hexdigest()
+    text = f"samework tcd 1\n100644 1 a {file}\n160000 1 b {link}\n"
+    assert both.tcd == hashlib.sha256(text.encode()).hexdigest()
+
+
+@pytest.mark.parametrize("name", ["with:colon", 'with"quote', "with\nnewline", "-x", "é\udcff"])
+def test_a_repository_may_lie_anywhere(tmp_path: Path, objects: ObjectStore, name: str) -> None:
+    from .conftest import Repo
+
+    repo = Repo(tmp_path / name)
+    repo.write("a")
+    base = repo.commit()
+    assert snapshot_commit(repo.path, base, objects).n_files == 1
+    assert snapshot_worktree(repo.path, objects, base=base).flags == ("no_work",)
+
+
 def test_a_missing_database_is_said(tmp_path: Path) -> None:
     with pytest.raises(StoreDamaged):
         ObjectStore.open(tmp_path / "absent.git")
