@@ -41,8 +41,9 @@ def named_queries(name: str | None = None) -> list[NamedQuery]:
 
 def _named(name: str) -> NamedQuery:
     text = sql.load(_STORE, f"named/{name}")
-    first = sql.header(text).split("\n", 1)[0]
-    return NamedQuery(name, first.partition(":")[2].strip() or first, text)
+    said, _, _ = sql.header(text).replace("\n", " ").partition(" Parameters:")
+    title = said.partition(":")[2].strip()
+    return NamedQuery(name, title[:1].upper() + title[1:], text)
 
 
 def write_parquet(result: QueryResult, out: Path) -> None:

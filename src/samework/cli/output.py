@@ -28,6 +28,8 @@ PIPE_WIDTH = 160
 MIN_FLEX = 10
 ROOMY_FLEX = 24
 PROSE_WIDTH = 100
+MIN_PROSE = 16
+BELOW = " " * 4
 
 STYLES = {
     "same": "green",
@@ -182,10 +184,19 @@ def _print_blocks(columns: Sequence[Column], rows: Sequence[Sequence[Text]], out
 
 
 def print_wrapped(content: Text | str, *, out: Console | None = None, lead: Text | str = "") -> None:
-    """Print a paragraph with a hanging indent under `lead`, at most `PROSE_WIDTH` cells wide."""
+    """Print a paragraph with a hanging indent under `lead`, at most `PROSE_WIDTH` cells wide.
+
+    Where little would be left beside `lead`, the paragraph stands below it.
+    """
     out = out or console()
     head = lead if isinstance(lead, Text) else Text(lead)
     body = content if isinstance(content, Text) else Text(visible(content))
+    if out.width - head.cell_len < MIN_PROSE and head.cell_len > len(BELOW):
+        head.rstrip()
+        out.print(head, no_wrap=True, crop=False, overflow="ignore")
+        if not body.plain:
+            return
+        head = Text(BELOW)
     indent = head.cell_len
     width = max(min(out.width, PROSE_WIDTH + indent) - indent, 10)
     lines = body.wrap(out, width) if body.plain else [Text("")]
