@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from samework.decode.source import BytesSource, FileSource
@@ -312,6 +312,7 @@ TYPES = st.sampled_from(
 ITEMS = st.sampled_from(["message", "function_call", "reasoning", "x_output", "token_count", "web_search_call"])
 
 
+@settings(deadline=None)
 @given(VALUES, TYPES, ITEMS)
 def test_payloads_of_any_shape_give_no_traceback(payload, kind, inner):
     payload = payload | {"type": inner} if isinstance(payload, dict) else payload

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from samework.decode.source import BytesSource, FileSource
@@ -161,6 +161,7 @@ def test_a_file_cut_at_any_byte_gives_a_prefix_and_says_so():
         assert end.reason is (EndReason.UNRECORDED if ends_at_a_record else EndReason.LOG_TRUNCATED)
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_any_bytes_give_a_run_and_no_traceback(data):
     read(data)
@@ -195,3 +196,18 @@ def test_other_json_lines_are_not_claimed(shared_path):
     ):
         source = FileSource(shared_path("data", "formats", *parts))
         assert READER.sniff(source.head(), source) == 0
+
+
+def test_the_kind_need_not_be_the_first_key():
+    for line in (b'{"text":"a","kind":"user"}\n', b'{"call_id": "c", "text": "b", "kind": "observation"}\n'):
+        assert READER.sniff(line, BytesSource("x", line)) > 0.5
+        assert len(read(line)[0]) == 1
+    other = b'{"text":"a","type":"user"}\n'
+    assert READER.sniff(other, BytesSource("x", other)) == 0
+
+
+def test_deeply_nested_arguments_are_no_traceback():
+    data = b'{"kind":"completion","tool_calls":[{"name":"t","arguments":' + b"[" * 100_000 + b"]" * 100_000 + b"}]}\n"
+    events, damages, _, _ = read(data + b'{"kind":"user","text":"after"}\n')
+    assert events[-1].text == "after"
+    assert len(events) + len(damages) == 2

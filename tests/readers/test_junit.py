@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from samework.decode.source import BytesSource, FileSource
@@ -14,6 +17,9 @@ from samework.errors import InputError
 from samework.model.records import SuiteReport
 from samework.readers.junit import READER, node_id
 from samework.readers.pytest_json import READER as PYTEST_JSON
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def report_of(xml: str) -> SuiteReport:
@@ -164,6 +170,77 @@ def test_ids_are_rebuilt_as_pytest_names_them(classname, name, file, from_pytest
     assert node_id(classname, name, file, from_pytest=from_pytest) == node
 
 
+SUITE = """
+import unittest
+import pytest
+
+@pytest.fixture
+def broken():
+    yield
+    raise RuntimeError
+
+class TestFirst:
+    class TestInner:
+        def test_deep(self): pass
+    @pytest.mark.parametrize("word", ["a.b", "x::y", "[z]"])
+    def test_word(self, word): assert word != "a.b"
+
+class Odd(unittest.TestCase):
+    def test_case(self): self.assertEqual(1, 2)
+
+@pytest.mark.xfail
+def test_expected(): assert False
+
+@pytest.mark.xfail(strict=True)
+def test_too_good(): pass
+
+@pytest.mark.skip
+def test_skipped(): pass
+
+def test_torn(broken): assert False
+
+def test_half_torn(broken): pass
+
+def test_not_set_up(missing_fixture): pass
+
+@pytest.mark.parametrize("thing", [object()], ids=repr)
+def test_thing(thing): pass
+"""
+
+
+def run_pytest(folder: Path, **files: str) -> tuple[SuiteReport, SuiteReport]:
+    for name, text in files.items():
+        path = folder / "pkg" / "sub" / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:cacheprovider", "--rootdir=."]
+    command += ["--json-report", "--json-report-file=r.json", "--junitxml=r.xml", "pkg"]
+    subprocess.run(command, cwd=folder, capture_output=True, check=False, timeout=60)
+    (xml,) = READER.read(FileSource(folder / "r.xml"))
+    (json_report,) = PYTEST_JSON.read(FileSource(folder / "r.json"))
+    return xml, json_report
+
+
+def test_both_reports_of_a_real_session_agree_on_every_test(tmp_path):
+    xml, json_report = run_pytest(tmp_path, test_all=SUITE)
+    assert len(json_report.outcomes) == 12
+    assert sorted(outcomes(xml)) == sorted(outcomes(json_report))
+    assert (xml.complete, json_report.complete) == (True, True)
+
+
+def test_both_reports_of_a_real_session_name_a_failed_collection_alike(tmp_path):
+    xml, json_report = run_pytest(tmp_path, test_bad="import nothing_of_this_name", test_good="def test_a(): pass")
+    expected = ("pkg/sub/test_bad.py::<collection>", "error")
+    assert outcomes(xml) == [expected]
+    assert outcomes(json_report) == [expected]
+    assert (xml.complete, json_report.complete) == (False, False)
+
+
+def test_long_runs_of_space_and_brackets_are_judged_at_once():
+    for head in (b" " * 65536, b"<!DOCTYPE " + b"[a]" * 20000, b"<!--" * 16000, b"<?xml" * 13000):
+        assert READER.sniff(head, BytesSource("x", head)) == 0
+
+
 BOMB = '<!DOCTYPE l [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><testsuite><testcase name="&b;"/></testsuite>'
 OUTSIDE = '<!DOCTYPE t [<!ENTITY x SYSTEM "file:///etc/hostname">]><testsuite><testcase name="&x;"/></testsuite>'
 
@@ -184,6 +261,7 @@ def test_a_report_cut_anywhere_never_passes_for_complete():
             list(READER.read(BytesSource("x", WHOLE[:end])))
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=40), st.integers(0, len(WHOLE)), st.integers(0, len(WHOLE)))
 def test_overwritten_bytes_give_a_report_or_an_input_error(junk, start, end):
     with contextlib.suppress(InputError):

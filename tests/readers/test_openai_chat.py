@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from samework.decode.source import BytesSource, FileSource
@@ -262,6 +262,7 @@ VALUES = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(VALUES, VALUES)
 def test_values_of_any_shape_give_no_traceback(first, second):
     records = json_lines(first, second) if isinstance(first, dict) else document(first)

@@ -302,7 +302,7 @@ class _Rollout:
     # one method a record type
 
     def _legacy(self, value: dict[str, object], line: Line) -> Iterator[Record]:
-        if value.get("record_type") == "state" or value is self.identity.meta:
+        if value.get("record_type") == "state":
             return
         if "type" not in value and "id" in value and "timestamp" in value:
             return  # the bare meta line

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from junitparser import Error, Failure, Skipped, TestCase
 
 from samework.decode.document import read_bytes
+from samework.decode.strict_json import BOM
 from samework.decode.xml import parse_xml
 from samework.errors import DamagedRecord, InputError
 from samework.model.reader import Evidence
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from samework.model.records import Record
 
 _ROOT = re.compile(
-    rb"[\xef\xbb\xbf\s]*(?:<\?xml[^>]*\?>|<!--.*?-->|<!DOCTYPE(?:[^\[>]|\[.*?\])*>|\s)*<(testsuites?)[\s/>]", re.DOTALL
+    rb"(?:<\?xml[^>]*+>|<!--.*?-->|<!DOCTYPE(?:[^\[>]|\[[^\]]*+\])*+>|\s)*+<testsuites?[\s/>]", re.DOTALL
 )
 _ADDRESS = re.compile(r"(?<= at )0x[0-9a-fA-F]+|0x[0-9a-fA-F]{9,16}(?![0-9a-zA-Z])")
 _TEST_MODULE = re.compile(r"test_.+|.+_test|tests?|conftest|__init__")
@@ -48,7 +49,7 @@ class Junit:
 
     def sniff(self, head: bytes, source: Source) -> float:
         """0.95 for a root element testsuites or testsuite."""
-        return 0.95 if not source.is_dir and _ROOT.match(head) else 0.0
+        return 0.95 if not source.is_dir and _ROOT.match(head.removeprefix(BOM)) else 0.0
 
     def read(self, source: Source) -> Iterator[Record]:
         """Yield one `SuiteReport`.
