@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from samework.model.events import Event, ToolCall
 
+_REWRITES = frozenset({EventKind.CONTEXT_EDIT, EventKind.SYSTEM, EventKind.TOOLS})
 _NONE = b"\xff"  # never part of UTF-8: a missing part is not an empty one
 
 
@@ -127,6 +128,9 @@ class RunDigester:
         self._refuter = hashlib.sha256()
         self._completion_ids = hashlib.sha256()
         self._prompt_ids = hashlib.sha256()
+        self._prompt_pattern = hashlib.sha256()
+        self._n_uncovered = 0
+        self._is_covered = self._context_broken = False
         self._n_ids = self._n_prompts = self._n_producer = self._n_raw = self._n_usage = 0
         self._recorder_cut = self._reasoning_hidden = False
 
@@ -216,15 +220,32 @@ class RunDigester:
             size = "" if event.n_prompt_tokens is None else str(event.n_prompt_tokens)
             prompt = parts_digest(b"producer", event.prompt_ids_sha256.lower().encode(), size.encode())
             self._n_producer += 1
-        if prompt is not None:
-            self._n_prompts += 1
-            self._prompt_ids.update(prompt)
+        self._cover(event, prompt)
         return tokens, prompt
+
+    def _cover(self, event: Event, prompt: bytes | None) -> None:
+        """Weigh the prompt of one call.
+
+        Where the harness continues one raw text, a later recorded prompt holds this one as its first n tokens; a chat
+        template gives no such promise.
+        """
+        if prompt is not None:
+            self._n_prompts += 1 + self._n_uncovered
+            self._n_uncovered = 0
+            self._prompt_ids.update(prompt)
+            self._prompt_pattern.update(b"r")
+        elif event.is_raw_text and event.n_prompt_tokens is not None:
+            self._n_uncovered += 1
+            self._is_covered = True
+            self._prompt_ids.update(parts_digest(b"covered", str(event.n_prompt_tokens).encode()))
+            self._prompt_pattern.update(b"c")
 
     def _other(self, event: Event, body: bytes) -> bytes:
         before = self._masker.n_masked_bytes
         text = self._masker.mask(event.text)
         masked = body if text == event.text else hashlib.sha256(raw_bytes(text)).digest()
+        if event.kind in _REWRITES and self._n_uncovered:
+            self._context_broken = True
         if event.kind is not EventKind.END:
             self._prompt_text.update(parts_digest(event.kind.encode(), body))
         if event.kind is not EventKind.OBSERVATION:
@@ -250,39 +271,43 @@ class RunDigester:
         ]
 
     def _token_facets(self) -> list[FacetDigest]:
-        ruleset = DEFAULT_RULESETS["tokens"].id
         grade = Grade.DIGEST if self._n_producer else Grade.DIRECT
-        reason = self._ids_missing(self._n_ids)
-        completion = self._completion_ids.digest() if reason is None else None
-        comparable = parts_digest(b"tokenizer", (self._tokenizer or "").encode())
-        if reason is None and self._tokenizer is None:
-            reason, comparable_or_none = "tokenizer", None
-        else:
-            comparable_or_none = comparable if reason is None else None
-        prompt_reason = self._ids_missing(self._n_prompts) or (None if self._tokenizer else "tokenizer")
-        prompt = self._prompt_ids.digest() if not self._ids_missing(self._n_prompts) else None
+        completion_reason = self._ids_missing(self._n_ids)
+        prompt_reason = "context_edited" if self._context_broken else self._ids_missing(self._n_prompts)
+        tokenizer = parts_digest(b"tokenizer", (self._tokenizer or "").encode())
+        pattern = parts_digest(tokenizer, self._prompt_pattern.digest())
+        prompt = self._prompt_ids.digest() if prompt_reason is None else None
         return [
-            FacetDigest(
+            self._token_facet(
                 "completion_tokens",
-                ruleset,
-                completion,
-                comparable_or_none,
-                reason,
-                grade if completion is not None else Grade.NONE,
-                vacuous=self._step == 0,
-                n_parts=self._step,
+                self._completion_ids.digest() if completion_reason is None else None,
+                tokenizer,
+                completion_reason,
+                grade if completion_reason is None else Grade.NONE,
             ),
-            FacetDigest(
+            self._token_facet(
                 "prompt_tokens",
-                ruleset,
-                prompt if prompt is not None else self._prompt_text.digest(),
-                comparable if prompt is not None and prompt_reason is None else None,
+                self._prompt_text.digest() if prompt is None else prompt,
+                pattern,
                 prompt_reason,
-                grade if prompt is not None else Grade.IMPLIED,
-                vacuous=self._step == 0,
-                n_parts=self._step,
+                Grade.IMPLIED if prompt is None or self._is_covered else grade,
             ),
         ]
+
+    def _token_facet(
+        self, facet: str, digest: bytes | None, comparable: bytes, reason: str | None, grade: Grade
+    ) -> FacetDigest:
+        reason = reason or (None if self._tokenizer else "tokenizer")
+        return FacetDigest(
+            facet,
+            DEFAULT_RULESETS["tokens"].id,
+            digest,
+            comparable if reason is None else None,
+            reason,
+            grade,
+            vacuous=self._step == 0,
+            n_parts=self._step,
+        )
 
     def _ids_missing(self, n_recorded: int) -> str | None:
         if self._step == 0:

@@ -36,7 +36,7 @@ templates as (
 )
 select r.run_key, r.usable,
        case when not r.usable or f.completion_c is null then null
-            when f.prompt_c is not null then 'ids|' || hex(f.completion_c)
+            when f.prompt_c is not null then 'ids|' || hex(f.completion_c) || '|' || hex(f.prompt_c)
             when t.template is not null
             then 'implied|' || hex(f.completion_c) || '|' || t.template || '|' || hex(f.prompt) end as tok_c,
        case when f.prompt_c is not null then hex(f.completion) || '|' || hex(f.prompt) else hex(f.completion) end as tok,
