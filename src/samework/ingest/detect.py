@@ -86,7 +86,8 @@ def _first_value(head: bytes) -> tuple[object, str]:
     try:
         value, _ = strict_json.first_value(text, 0)
     except NotJson as error:
-        return None, "JSON whose first value is long or cut" if error.offset >= len(text) - 1 else "damaged JSON"
+        is_cut = error.offset >= len(text) - 1 or "Unterminated" in error.message
+        return None, "JSON whose first value is long or cut" if is_cut else "damaged JSON"
     if isinstance(value, list):
         return (value[0], "a JSON list of objects") if value and isinstance(value[0], dict) else (None, "a JSON list")
     return value, "a JSON object"

@@ -24,7 +24,8 @@ _ENDINGS = frozenset({".json", ".jsonl", ".traj", ".zst", ".gz", ".zip", ".xml",
 class SourceIdentity(msgspec.Struct, frozen=True):
     """One source. sha256 / settings_sha256: its key. content_sha256: of what is inside (differs for an archive).
 
-    path: for display. root: path that the user named. format: reader's name.
+    path: for display. root: path that the user named. format: reader's name. is_bundle: its content digest counts its
+    working tree too, so it stands above the reader's.
     """
 
     sha256: bytes
@@ -34,6 +35,7 @@ class SourceIdentity(msgspec.Struct, frozen=True):
     root: str
     format: str
     given: Given
+    is_bundle: bool = False
 
     @property
     def key(self) -> tuple[bytes, bytes]:
@@ -54,7 +56,7 @@ class RunIdentity(msgspec.Struct, frozen=True):
 def run_facts(start: RunStart, source: SourceIdentity, ordinal: int) -> RunIdentity:
     """Identity of the run that begins with `start`; ordinal: runs of the source before it."""
     given = source.given
-    if start.content_sha256 is not None:
+    if start.content_sha256 is not None and not source.is_bundle:
         content = bytes.fromhex(start.content_sha256)
     elif ordinal == 0:
         content = source.content_sha256

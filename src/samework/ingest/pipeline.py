@@ -243,6 +243,7 @@ class _Session:
             str(unit.root) if unit.root.is_dir() else "",
             reader.name,
             self.settings.given(unit.fields),
+            is_bundle=content != sha256 or unit.stored.is_dir,
         )
 
     def _worktree_oid(self, source: Source) -> str | None:
@@ -375,9 +376,12 @@ _LOOSE = frozenset({"swebench_report", "pytest_json", "junit"})
 
 
 def _size(unit: Unit) -> int:
-    if unit.stored.is_dir:
-        return sum(source.size() for _, source in bundle_files.files(unit.stored))
-    return unit.stored.size()
+    try:
+        if unit.stored.is_dir:
+            return sum(source.size() for _, source in bundle_files.files(unit.stored))
+        return unit.stored.size()
+    except InputError:  # reading it will say so
+        return 0
 
 
 def _state(unit: Unit) -> object:

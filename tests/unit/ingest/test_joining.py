@@ -1,0 +1,146 @@
+"""Patches and reports find their runs, whichever came first; a guess between several runs is refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tests.unit.ingest.conftest import patch
+
+from samework.ingest.pipeline import ingest
+from samework.ingest.settings import IngestSettings
+from samework.store.connection import create_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.unit.ingest.conftest import Lab
+
+    from samework.model.results import IngestSummary
+    from samework.store.connection import StoreHandle
+
+    Take = Callable[..., IngestSummary]
+
+
+def rows(store: StoreHandle, query: str) -> list[tuple[Any, ...]]:
+    return store.db.execute(query).fetchall()
+
+
+TASK = "org__repo-1"
+
+
+def test_predictions_beside_trajectories_make_no_second_run(store: StoreHandle, lab: Lab, take: Take) -> None:
+    lab.traj(f"run/{TASK}.traj", patch=patch())
+    lab.predictions("run/all_preds.jsonl", {TASK: patch()}, model="a-name-of-its-own")
+    summary = take(lab.root)
+    assert (summary.n_new, summary.n_joined, summary.n_known) == (1, 1, 0)
+    assert take(lab.root).n_new == 0
+    assert rows(store, "SELECT count(*) FROM run") == [(1,)]
+
+
+def test_a_prediction_gives_a_trajectory_the_patch_that_it_lacks(store: StoreHandle, lab: Lab, take: Take) -> None:
+    lab.traj(f"run/{TASK}.traj")
+    lab.predictions("run/preds.jsonl", {TASK: patch()})
+    assert take(lab.root).n_joined == 1
+    assert rows(store, "SELECT status, n_paths FROM patch") == [("parsed", 1)]
+    assert rows(store, "SELECT path, blob_id FROM patch_path") == [("f", "0000002")]
+
+
+def test_a_prediction_that_differs_is_a_finding_and_the_trajectory_is_kept(
+    store: StoreHandle, lab: Lab, take: Take
+) -> None:
+    lab.traj(f"run/{TASK}.traj", patch=patch(2))
+    lab.predictions("run/preds.jsonl", {TASK: patch(3)})
+    summary = take(lab.root)
+    assert "differs from the patch of the trajectory" in (summary.sources[1].message or "")
+    assert rows(store, "SELECT blob_id FROM patch_path") == [("0000002",)]
+    assert rows(store, "SELECT code FROM defect") == [("patch-differs",)]
+
+
+def test_the_order_of_trajectory_and_patch_does_not_matter(lab: Lab, tmp_path: Path) -> None:
+    found = []
+    paths = [
+        lab.traj(f"{TASK}.traj", patch=patch()),
+        lab.predictions("preds.jsonl", {TASK: patch()}),
+        lab.write("report.json", {TASK: {"resolved": True, "tests_status": {"FAIL_TO_PASS": {"success": ["t"]}}}}),
+    ]
+    for number, order in enumerate(([0, 1, 2], [1, 0, 2], [1, 2, 0])):
+        with create_store(tmp_path / f"s{number}") as store:
+            for place in order:
+                ingest(store, [paths[place]], IngestSettings(arm="a"))
+            found.append(
+                [
+                    rows(store, "SELECT run_id, task, arm, repeat, has_trajectory, n_events FROM run"),
+                    rows(store, "SELECT patch_sha256, status FROM patch"),
+                    rows(store, "SELECT path, blob_id FROM patch_path"),
+                    rows(store, "SELECT facet, digest FROM facet_digest ORDER BY ALL"),
+                    rows(store, "SELECT name, value FROM run_outcome"),
+                    rows(
+                        store, "SELECT suite, test_report.layout, map_sha256 FROM test_report JOIN run USING (run_key)"
+                    ),
+                ]
+            )
+    assert found[0] == found[1] == found[2]
+    assert len(found[0][0]) == 1
+
+
+def test_predictions_alone_are_runs_of_their_own(store: StoreHandle, lab: Lab, take: Take) -> None:
+    path = lab.predictions("preds.jsonl", {TASK: patch(), "org__repo-2": ""}, model="m")
+    assert take(path).n_new == 2
+    assert take(path, arm="b").n_new == 2
+    got = rows(store, "SELECT arm, task, has_trajectory, status FROM run JOIN patch USING (run_key) ORDER BY ALL")
+    assert got[:2] == [("b", TASK, False, "parsed"), ("b", "org__repo-2", False, "empty")]
+    assert [row[0] for row in got] == ["b", "b", "m", "m"]
+
+
+def test_a_patch_of_another_repeat_is_a_run_of_its_own(store: StoreHandle, lab: Lab, take: Take) -> None:
+    take(lab.traj(f"one/{TASK}.traj", patch=patch(2)), arm="a")
+    take(lab.predictions("two/preds.jsonl", {TASK: patch(3)}), arm="a")
+    assert rows(store, "SELECT repeat, has_trajectory FROM run ORDER BY repeat") == [("1", True), ("2", False)]
+
+
+def test_the_nearest_trajectory_is_joined_where_several_runs_lie_in_one_tree(
+    store: StoreHandle, lab: Lab, take: Take
+) -> None:
+    for number in (1, 2):
+        lab.traj(f"run{number}/{TASK}.traj", action=f"ls {number}")
+        lab.predictions(f"run{number}/preds.jsonl", {TASK: patch(number + 1)})
+    take(lab.root)
+    got = rows(store, "SELECT repeat, blob_id FROM run JOIN patch_path USING (run_key) ORDER BY repeat")
+    assert got == [("1", "0000002"), ("2", "0000003")]
+
+
+def test_a_report_joins_the_run_of_its_task(store: StoreHandle, lab: Lab, take: Take) -> None:
+    lab.traj(f"run/{TASK}.traj", patch=patch())
+    report = {"resolved": False, "tests_status": {"PASS_TO_PASS": {"success": ["a"], "failure": ["b"]}}}
+    lab.write(f"run/logs/{TASK}/report.json", report)
+    assert take(lab.root, suite="s").n_joined == 1
+    got = rows(store, "SELECT suite, layout, n_nodes, n_failing, complete FROM test_report")
+    assert got == [("s", "swe-bench", 2, 1, True)]
+    assert rows(store, "SELECT name, value FROM run_outcome") == [("resolved", "false")]
+    assert take(lab.root, suite="s").n_new == 0
+    assert rows(store, "SELECT count(*) FROM test_report") == [(1,)]
+
+
+def test_a_report_without_a_run_is_refused_with_the_way_out(store: StoreHandle, lab: Lab, take: Take) -> None:
+    path = lab.write("report.json", {TASK: {"resolved": True, "tests_status": {}}})
+    (outcome,) = take(path).sources
+    assert (outcome.status, outcome.code) == ("refused", "report-without-run")
+    assert "samework attach RUN --tests" in (outcome.hint or "")
+    take(lab.traj(f"{TASK}.traj"))
+    assert take(path).n_joined == 1
+    assert rows(store, "SELECT status FROM source WHERE format = 'swebench_report'") == [("ingested",)]
+
+
+def test_a_report_that_fits_two_runs_is_refused(lab: Lab, take: Take) -> None:
+    take(lab.traj(f"one/{TASK}.traj", action="a"), lab.traj(f"two/{TASK}.traj", action="b"), arm="a")
+    (outcome,) = take(lab.write("report.json", {TASK: {"resolved": True, "tests_status": {}}}), arm="a").sources
+    assert (outcome.status, outcome.code) == ("refused", "ambiguous-report")
+    assert take(lab.root / "report.json", arm="a", repeat="2").n_joined == 1
+
+
+def test_a_real_directory_gives_its_runs_and_no_more(shared_path: Callable[..., Path], store: StoreHandle) -> None:
+    folder = shared_path("data", "swe-agent-lite", "cost_2_1")
+    for _ in range(2):
+        ingest(store, [folder], IngestSettings(arm="cost_2_1"))
+        assert rows(store, "SELECT count(*), count(DISTINCT task) FROM run") == [(51, 51)]
