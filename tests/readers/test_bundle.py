@@ -201,3 +201,10 @@ def test_the_projects_own_bundles_read_without_damage(root):
             *([run["transcript"]] if "transcript" in run else []),
             *(test["report"] for test in run.get("tests", [])),
         ]
+
+
+def test_the_manifest_comes_before_the_events_that_its_workspace_masks(tmp_path):
+    run = {"transcript": "e.jsonl", "manifest": "m.json"}
+    records = list(READER.read(bundle(tmp_path, run, e_jsonl="", m_json='{"workspace.root": "/w"}')))
+    kinds = [type(record) for record in records]
+    assert kinds == [RunStart, ManifestFact, Include, RunEnd]

@@ -147,9 +147,9 @@ class Bundle:
         run, findings = _run_file(file)
         yield _start(run, source)
         yield from (Damage(0, 0, f"{RUN}: {finding}", code="odd-json", taints_run=False) for finding in findings)
+        yield from _manifest(source, run)  # first: it may name the workspace that is masked in events
         if run.transcript is not None:
             yield from _include(source, run.transcript, "transcript", "transcript")
-        yield from _manifest(source, run)
         if run.tree is not None:
             yield from _tree(source, run.tree)
         for place, report in enumerate(run.tests):
