@@ -5,18 +5,13 @@ from __future__ import annotations
 import json
 import os
 import pty
-import shlex
 import shutil
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from samework.cli.app import command_names
-from samework.text import visible
 
 ROOT = Path(__file__).resolve().parents[2]
 FIXTURES = ROOT / "fixtures"
@@ -141,13 +136,6 @@ def test_runs_of_two_tasks_are_not_compared(store: Path) -> None:
     assert "[two-tasks]" in done.stderr
 
 
-@pytest.mark.parametrize("words", [["runs", "--task"], ["classes", "--task"], ["pairs", "--task"], ["runs", "--arm"]])
-def test_a_filter_is_a_value_never_sql(store: Path, words: list[str]) -> None:
-    done = samework(*words, "x' or 1=1 --", store=store)
-    assert done.returncode == 2
-    assert "known:" in done.stderr
-
-
 @pytest.mark.parametrize(
     "sql",
     [
@@ -203,46 +191,6 @@ def test_report_of_a_pair_a_task_and_the_store(store: Path, tmp_path: Path, endi
         assert "code-016" in out.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", [name for name in command_names() if name != "demo"])
-def test_the_example_in_the_help_works_on_the_demo_store(store: Path, tmp_path: Path, name: str) -> None:
-    (tmp_path / "fixtures").symlink_to(FIXTURES)
-    if name in {"ingest", "attach", "backup"}:
-        shutil.copytree(store, tmp_path / ".samework")
-    elif name != "init":
-        (tmp_path / ".samework").symlink_to(store)
-    words = shlex.split(import_module(f"samework.cli.{name}").EXAMPLE)[1:]
-    done = samework(*words, cwd=tmp_path)
-    assert done.returncode in {0, 1}, done.stderr
-
-
-def wide_lines(text: str, width: int) -> list[str]:
-    from rich.cells import cell_len
-
-    return [line for line in text.splitlines() if cell_len(line) > width]
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["runs"],
-        ["show", "code-016:retained:1"],
-        ["compare", "code-016:retained:1", "code-016:recomputed:1"],
-        ["classes", "--task", "code-016"],
-        ["pairs"],
-        ["forks"],
-        ["formats"],
-        ["claims", "code-016:retained:1", "code-016:recomputed:1"],
-    ],
-    ids=lambda words: words[0],
-)
-@pytest.mark.parametrize("width", [40, 80])
-def test_output_fits_a_narrow_terminal_and_is_plain_outside_one(store: Path, words: list[str], width: int) -> None:
-    done = samework(*words, store=store, COLUMNS=str(width))
-    assert done.returncode in {0, 1}, done.stderr
-    assert wide_lines(done.stdout, width) == []
-    assert "\x1b" not in done.stdout + done.stderr
-
-
 def in_terminal(words: list[str], **env: str) -> bytes:
     """What a command writes to a terminal."""
     main, side = pty.openpty()
@@ -272,56 +220,6 @@ def test_a_terminal_gets_colour_unless_it_says_no(store: Path) -> None:
     assert b"\x1b[" in in_terminal(words)
     plain = in_terminal(words, NO_COLOR="1")
     assert b"\x1b[3" not in plain
-
-
-@pytest.fixture(scope="session")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store of two runs whose every name and text would do harm to a terminal."""
-    place = tmp_path_factory.mktemp("hostile")
-    for repeat, said in (("1", "a"), ("2", "b")):
-        folder = place / f"run-{repeat}"
-        folder.mkdir()
-        run = {"task": f"t{HOSTILE}", "arm": f"x{HOSTILE}", "repeat": repeat, "transcript": "events.jsonl"}
-        run |= {"agent": HOSTILE, "model": HOSTILE, "end_reason": "finished", "manifest": "manifest.json"}
-        (folder / "run.json").write_text(json.dumps(run))
-        (folder / "manifest.json").write_text(
-            json.dumps({f"model.{HOSTILE}": {"value": HOSTILE, "source": "declared"}})
-        )
-        events: list[dict[str, object]] = [
-            {"kind": "user", "text": HOSTILE},
-            {
-                "kind": "completion",
-                "text": HOSTILE + said,
-                "tool_calls": [{"id": "1", "name": f"tool{HOSTILE}", "arguments": json.dumps({"x": HOSTILE + said})}],
-            },
-            {"kind": "observation", "text": HOSTILE, "call_id": "1"},
-        ]
-        (folder / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
-    store = place / ".samework"
-    samework("init", store=store)
-    done = samework("ingest", place / "run-1", place / "run-2", store=store)
-    assert done.returncode == 0, done.stderr
-    return store
-
-
-def test_nothing_from_a_run_reaches_the_terminal_raw(hostile: Path, tmp_path: Path) -> None:
-    runs = answer("runs", store=hostile)
-    a, b = (run["run_id"] for run in runs)
-    commands: list[list[object]] = [["runs"], ["show", a], ["compare", a, b], ["classes"], ["pairs"], ["forks"]]
-    commands += [["claims", a, b], ["query", "select * from runs"], ["query", "select * from runs", "--format", "csv"]]
-    commands += [["runs", "--task", HOSTILE], ["show", HOSTILE], ["ingest", tmp_path / "\x1b[2J"]]
-    for words in commands:
-        done = samework(*words, store=hostile)
-        assert done.returncode in {0, 1, 2, 3}
-        assert "Traceback" not in done.stderr, words
-        assert visible(done.stdout) == done.stdout, words
-        assert visible(done.stderr) == done.stderr, words
-
-
-def test_json_keeps_hostile_text_exactly_and_escaped(hostile: Path) -> None:
-    done = samework("runs", "--json", store=hostile)
-    assert visible(done.stdout) == done.stdout
-    assert json.loads(done.stdout)[0]["task"] == f"t{HOSTILE}"
 
 
 def test_a_locked_store_names_the_other_process(store: Path, tmp_path: Path) -> None:

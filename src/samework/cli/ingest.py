@@ -13,7 +13,7 @@ from samework.cli.options import JsonOption, StoreOption, opened
 if TYPE_CHECKING:
     from samework.model.results import IngestSummary
 
-EXAMPLE = "samework ingest fixtures/kv-path"
+EXAMPLE = "samework ingest fixtures/kv-path/code-016"
 
 _MAX_LISTED = 20
 
