@@ -93,6 +93,7 @@ class _Reader:
         self.lines = lines
         self.place = 0
         self.after_hunk = False
+        self.n_inflated = 0
 
     def peek(self, ahead: int = 0) -> bytes:
         place = self.place + ahead
@@ -252,9 +253,12 @@ class _Reader:
             except (ValueError, zlib.error) as error:
                 raise damaged(self.number, f"binary data of {_name(section.path)} is damaged") from error
             n_inflated += len(data)
+            self.n_inflated += len(data)
             self.place += 1
-            if n_inflated > min(n_bytes, _MAX_INFLATED_BYTES):
+            if n_inflated > n_bytes:
                 raise damaged(self.number, f"binary data of {_name(section.path)} is longer than it says")
+            if self.n_inflated > _MAX_INFLATED_BYTES:
+                raise damaged(self.number, f"binary data of more than {_MAX_INFLATED_BYTES} bytes is not read")
         if n_inflated != n_bytes or not inflater.eof:
             raise damaged(self.number, f"binary data of {_name(section.path)} is cut")
         self.place += 1

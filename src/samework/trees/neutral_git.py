@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
-GIT_TIMEOUT_S = 1800
+GIT_TIMEOUT_S = 900
 """A command that has not ended by then is stopped and counts as failed."""
 
 _MAX_WORDS = 500

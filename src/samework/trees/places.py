@@ -47,14 +47,16 @@ def find_git_place(path: Path) -> GitPlace | None:
         path: a directory.
 
     Returns:
-        The place, or None where there is no repository (a plain directory, a broken pointer).
+        The place, or None where there is no repository (a plain directory, a broken pointer, alternates that are a
+        pipe or a device).
     """
     for candidate in (_pointed(path / ".git"), path):
         if candidate is None or not (candidate / "HEAD").is_file():
             continue
         common = _pointer(candidate / "commondir", b"")
         common_dir = candidate if common is None else (candidate / common)
-        if (common_dir / "objects").is_dir():
+        alternates = common_dir / "objects" / "info" / "alternates"
+        if (common_dir / "objects").is_dir() and (alternates.is_file() or not alternates.exists()):
             return GitPlace(candidate.resolve(), common_dir.resolve(), _object_format(common_dir / "config"))
     return None
 

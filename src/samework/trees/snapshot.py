@@ -18,6 +18,7 @@ from samework.text import shortened
 from samework.trees.content_digest import content_digest
 from samework.trees.findings import attribute_flags, has_changed_ignore_rules, has_local_excludes
 from samework.trees.places import GitPlace, checked_id, directory, find_git_place, repository_at, resolve_tree
+from samework.trees.preflight import check_worktree
 from samework.trees.scope import scoped_tree
 from samework.trees.tree_objects import GITLINK_MODE, TreeEntry
 from samework.trees.worktree_index import index_lines, read_tracked
@@ -200,6 +201,7 @@ def _taken(
     base: Base | None = None,
     nesting: int = 0,
 ) -> SnapshotResult:
+    check_worktree(path)
     flags = []
     reference = {} if base is None else _by_path(objects, base.tree)
     seed = dict(reference)

@@ -96,6 +96,13 @@ def test_binary_data_is_whole_or_damaged() -> None:
     assert parse_patch(BINARY[: BINARY.index(b"literal 0")].replace(b"literal 1", b"literal 2")).status == "damaged"
 
 
+def test_binary_data_that_inflates_beyond_the_limit_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("samework.canon.patch_sections._MAX_INFLATED_BYTES", 1)
+    facts = parse_patch(BINARY + BINARY.replace(b"i.bin", b"j.bin"))
+    assert facts.status == "damaged"
+    assert "not read" in (facts.reason or "")
+
+
 def test_a_binary_stub_without_full_ids_names_its_path() -> None:
     stub = b"diff --git a/i.bin b/i.bin\nindex c866266..5663091 100644\nBinary files a/i.bin and b/i.bin differ\n"
     facts = parse_patch(EDIT + stub)
@@ -178,6 +185,68 @@ def test_quoted_names_are_decoded_and_bytes_have_one_form() -> None:
     assert states(quoted) == {("é", "100644", "6178079")}
     assert unquoted(b'"\\q"') is None
     assert shown_path(b'"x') != shown_path(b"\xff")
+
+
+def test_a_patch_without_git_headers_states_no_ids() -> None:
+    facts = parse_patch(EDIT[EDIT.index(b"--- ") :])
+    assert (facts.status, facts.paths[0].path, facts.n_strip) == ("no_ids", "f.py", 1)
+    made = parse_patch(b"--- /dev/null\n+++ b/new.py\n@@ -0,0 +1 @@\n+a\n")
+    assert (made.status, made.paths[0].change) == ("no_ids", "add")
+    assert parse_patch(b"--- a/../x\n+++ b/../x\n@@ -1 +1 @@\n-a\n+b\n").status == "damaged"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "status"),
+    [
+        (b"index 7898192..6178079 100644\n", b"", "no_ids"),
+        (b"7898192..6178079 100644", b"7898192..6178079", "no_ids"),
+        (b"7898192..6178079", b"7898..6178", "no_ids"),
+        (b"index 7898192..6178079 100644", b"index 7898192..61", "damaged"),
+        (b"index", b"old mode 10x644\nindex", "damaged"),
+        (b"+++ b/f.py\n", b"", "damaged"),
+        (b"a/f.py b/f.py", b"a/f.py b/g.py", "damaged"),
+        (b"-a\n", b"-a\n\\ No newline at end of file\n", "parsed"),
+        (b"@@ -1 +1 @@", b"@@ -1,3 +1", "damaged"),
+    ],
+)
+def test_what_a_header_leaves_out_decides_the_status(old: bytes, new: bytes, status: str) -> None:
+    assert parse_patch(EDIT.replace(old, new)).status == status
+
+
+def test_empty_files_need_no_hunk_and_others_do() -> None:
+    empty = b"diff --git a/e b/e\nnew file mode 100644\nindex 0000000..e69de29\n"
+    assert states(empty) == {("e", "100644", "e69de29")}
+    assert parse_patch(empty.replace(b"e69de29", b"1111111")).status == "damaged"
+
+
+def test_a_copy_adds_and_a_quoted_rename_is_decoded() -> None:
+    copy = EDIT.replace(b"index", b"similarity index 90%\ncopy from f.py\ncopy to g.py\nindex")
+    copy = copy.replace(b"b/f.py", b"b/g.py")
+    assert states(copy) == {("g.py", "100644", "6178079")}
+    moved = (
+        b'diff --git "a/\\303\\251" b/x y\nold mode 100644\nnew mode 100755\nrename from "\\303\\251"\nrename to x y\n'
+    )
+    assert {path.path for path in parse_patch(moved).paths} == {"é", "x y"}
+    assert parse_patch(moved.replace(b"to x y", b"to z")).status == "damaged"
+
+
+def test_a_mode_change_after_an_edit_keeps_the_edit() -> None:
+    mode = b"diff --git a/f.py b/f.py\nold mode 100644\nnew mode 100755\n"
+    assert states(EDIT + mode) == states(mode + EDIT.replace(b" 100644", b" 100755")) == {("f.py", "100755", "6178079")}
+
+
+def test_a_file_made_and_deleted_in_one_patch_is_gone() -> None:
+    made = (
+        b"diff --git a/t b/t\nnew file mode 100644\nindex 0000000..7898192\n--- /dev/null\n+++ b/t\n@@ -0,0 +1 @@\n+a\n"
+    )
+    gone = (
+        b"diff --git a/t b/t\ndeleted file mode 100644\nindex 7898192..0000000\n"
+        b"--- a/t\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"
+    )
+    assert states(made + gone) == set()
+    assert states(gone + made) == set()
+    link = made.replace(b"100644", b"120000")
+    assert states(gone + link) == {("t", "120000", "7898192")}
 
 
 def test_mail_text_around_a_patch_is_no_damage() -> None:

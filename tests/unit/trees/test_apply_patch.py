@@ -97,12 +97,27 @@ def test_a_cut_patch_is_not_applied_in_part(make_repo: Callable[..., Repo], obje
     assert (result.null_reason or "").startswith("patch_failed: ")
 
 
+def test_lines_that_git_would_pass_over_make_a_patch_unknown(
+    make_repo: Callable[..., Repo], objects: ObjectStore
+) -> None:
+    repo, base, _ = edited(make_repo)
+    patch = repo.git("diff", "--cached", base, "--", "gone").encode() + b"\n"
+    assert snapshot_patch(repo.path, base, patch, objects).oid is not None
+    result = snapshot_patch(repo.path, base, patch + b"+more\n", objects)
+    assert result.oid is None
+    assert (result.null_reason or "").startswith("patch_failed: the patch is damaged: line ")
+
+
 def test_many_patches_of_one_base_do_not_mix(make_repo: Callable[..., Repo], objects: ObjectStore) -> None:
     repo, base, patch = edited(make_repo)
     one = repo.git("diff", "--cached", base, "--", "mode").encode() + b"\n"
     oids = [snapshot_patch(repo.path, base, each, objects).oid for each in (patch, one, b"", patch, one)]
     assert oids[:2] == oids[3:]
     assert len(set(oids)) == 3
+    for n in range(6):
+        repo.write("more", f"{n}\n")
+        assert snapshot_patch(repo.path, repo.commit(), b"", objects).flags == ("no_work",)
+    assert len(objects.base_indexes) <= 4
 
 
 NAMES = st.sampled_from(["a", "b", "d/a", "d/e/f", "sp ace", "é", 'q"t'])

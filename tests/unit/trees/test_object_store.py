@@ -334,6 +334,30 @@ def test_a_large_blob_has_the_same_digest(tmp_path: Path, monkeypatch: pytest.Mo
     assert again.n_bytes(again.read_tree(str(whole.oid))[0].oid) == 5
 
 
+def test_packed_sha256_objects_are_read(tmp_path: Path) -> None:
+    from .conftest import Repo
+
+    repo = Repo(tmp_path / "repo", "sha256")
+    repo.write("a", b"12345")
+    objects = ObjectStore.create(tmp_path / "o.git")
+    whole = snapshot_worktree(repo.path, objects)
+    place = objects.objects_path("sha256")
+    loose = list(place.glob("[0-9a-f][0-9a-f]/*"))
+    names = "".join(f"{file.parent.name}{file.name}\n" for file in loose).encode()
+    words = ["git", "pack-objects", "-q", str(place / "pack" / "pack")]
+    subprocess.run(words, cwd=place.parent, input=names, check=True, capture_output=True)
+    for file in loose:
+        file.unlink()
+    again = ObjectStore.open(objects.path)
+    (entry,) = again.read_tree(str(whole.oid))
+    assert (again.read_blob(entry.oid), again.n_bytes(entry.oid)) == (b"12345", 5)
+    assert again.is_complete(str(whole.oid))
+    assert not again.has("a" * 64)
+    with pytest.raises(GitInputError):
+        again.read("a" * 64)
+    assert again.verify() == []
+
+
 def test_a_submodule_and_a_blob_of_one_id_are_told_apart(make_repo: Callable[..., Repo], objects: ObjectStore) -> None:
     repo = make_repo()
     oid = blob(repo)

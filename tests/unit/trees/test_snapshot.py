@@ -260,6 +260,17 @@ def test_a_broken_index_is_flagged_and_not_fatal(make_repo: Callable[..., Repo],
     assert snapshot_worktree(repo.path, objects).flags == ("index_not_read",)
 
 
+def test_a_split_index_is_read(make_repo: Callable[..., Repo], objects: ObjectStore) -> None:
+    repo = make_repo()
+    repo.write(".gitignore", "*.cfg\n")
+    repo.write("a.cfg")
+    repo.git("add", "-f", ".")
+    repo.git("update-index", "--split-index")
+    assert list((repo.path / ".git").glob("sharedindex.*"))
+    result = snapshot_worktree(repo.path, objects)
+    assert (result.n_files, result.flags) == (2, ())
+
+
 def test_a_missing_object_is_unknown_and_no_smaller_tree(make_repo: Callable[..., Repo], objects: ObjectStore) -> None:
     repo = make_repo()
     repo.write("a")
@@ -269,6 +280,28 @@ def test_a_missing_object_is_unknown_and_no_smaller_tree(make_repo: Callable[...
     result = snapshot_commit(repo.path, head, objects)
     assert result.oid is None
     assert (result.null_reason or "").startswith("snapshot_failed: ")
+
+
+@pytest.mark.parametrize("name", [".gitignore", "sub/.gitattributes"])
+def test_a_pipe_where_git_reads_rules_does_not_hold_us(
+    make_repo: Callable[..., Repo], objects: ObjectStore, name: str
+) -> None:
+    repo = make_repo()
+    repo.write("sub/a")
+    os.mkfifo(repo.path / name)
+    assert snapshot_worktree(repo.path, objects).null_reason == f"snapshot_failed: {name} is no file"
+    (repo.path / name).unlink()
+    os.mkfifo(repo.path / "other")
+    assert snapshot_worktree(repo.path, objects).n_files == 1
+
+
+def test_alternates_that_are_no_file_make_no_repository(make_repo: Callable[..., Repo], objects: ObjectStore) -> None:
+    repo = make_repo()
+    repo.write("a")
+    head = repo.commit()
+    (repo.path / ".git" / "objects" / "info" / "alternates").symlink_to("/dev/zero")
+    with pytest.raises(GitInputError):
+        snapshot_commit(repo.path, head, objects)
 
 
 def test_what_does_not_exist_is_an_error(make_repo: Callable[..., Repo], objects: ObjectStore, tmp_path: Path) -> None:
