@@ -73,6 +73,7 @@ def test_all_passed_and_collected_is_complete():
         ({"exitcode": 5}, "exit_code_5"),
         ({"exitcode": None}, "exit_code_unrecorded"),
         ({"summary": {"total": 1, "collected": 4}, "exitcode": 1}, "not_all_ran"),
+        ({"summary": {"total": 1, "collected": 2, "deselected": 1}}, "deselected"),
         ({"summary": {"total": 1}}, "collected_unrecorded"),
         ({"collectors": [{"nodeid": "u.py", "outcome": "failed"}], "exitcode": 1}, "collection_failed"),
         ({"collectors": [{"nodeid": "u.py", "outcome": "skipped"}]}, "collection_failed"),

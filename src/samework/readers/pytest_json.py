@@ -185,11 +185,13 @@ def _phase_outcome(phase: object) -> object:
 
 def _incomplete_reason(exit_code: int | None, summary: dict[str, object], nodes: _Nodes) -> str | None:
     total, collected = _whole(summary.get("total")), _whole(summary.get("collected"))
+    deselected = _whole(summary.get("deselected")) or 0
     rules = (
         (exit_code is None, "exit_code_unrecorded"),
         (exit_code not in {0, 1}, f"exit_code_{exit_code}"),
         (nodes.n_bad_collectors > 0, "collection_failed"),
         (collected is None or total is None, "collected_unrecorded"),
+        (total != collected and (total or 0) + deselected == collected, "deselected"),
         (total != collected, "not_all_ran"),
         (nodes.n_rerun > 0 or bool(summary.get("rerun")), "rerun"),
         (nodes.n_unknown > 0, "unknown_outcome"),
