@@ -58,7 +58,7 @@ def test_ingest_ends_with_a_table_and_the_same_again_is_known(store: Path) -> No
     summary = json.loads(done.stdout)
     assert summary["n_new"] == 0
     assert summary["n_known"] == 9
-    assert samework("ingest", FIXTURES / "kv-path" / "code-000", store=store).stdout.split()[:2] == ["result", "of"]
+    assert samework("ingest", FIXTURES / "kv-path" / "code-000", store=store).stdout.split()[:2] == ["new", "0"]
 
 
 def test_runs_have_the_documented_fields(store: Path) -> None:

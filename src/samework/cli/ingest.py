@@ -94,20 +94,25 @@ def command(
 
 
 def _print(summary: IngestSummary) -> None:
-    from samework.cli.output import Column, console, note, print_table, word
+    from rich.text import Text
+
+    from samework.cli.output import STYLES, console, note, print_wrapped
 
     out = console()
     _print_listed(summary, ("refused", "incomplete"))
     counts = [
-        ("new", summary.n_new, "runs"),
-        ("joined", summary.n_joined, "runs, by artifacts that came later"),
-        ("known", summary.n_known, "runs, already in the store"),
-        ("incomplete", summary.n_incomplete, "runs, read as far as they go"),
-        ("refused", summary.n_refused, "files that could not be read"),
-        ("skipped", summary.n_skipped, "files that hold no evidence"),
+        ("new", summary.n_new, "run", ""),
+        ("joined", summary.n_joined, "run", " by artifacts that came beside or after them"),
+        ("known", summary.n_known, "run", " that the store has already"),
+        ("incomplete", summary.n_incomplete, "run", " read as far as it goes"),
+        ("refused", summary.n_refused, "file", " that could not be read"),
+        ("skipped", summary.n_skipped, "file", " that no reader knows, beside others; --json lists them"),
     ]
-    rows = [[word(name), f"{count:,}", what] for name, count, what in counts if count or name == "new"]
-    print_table([Column("result"), Column("", right=True), Column("of", flex=True)], rows, out=out)
+    width = max(len(f"{count:,}") for _, count, _, _ in counts)
+    for name, count, noun, what in counts:
+        if count or name == "new":
+            lead = Text.assemble((f"{name:<10}", STYLES[name]), f"  {count:>{width},}  ")
+            print_wrapped((noun if count == 1 else f"{noun}s") + what, out=out, lead=lead)
     if summary.seconds > 1:
         note(f"{summary.n_bytes / 1e6:,.1f} MB in {summary.seconds:,.1f} s.")
 
