@@ -27,19 +27,31 @@ def name_of(path: bytes) -> bytes:
     return path.rpartition(b"/")[2]
 
 
+def self_hiding_rules(git: NeutralGit, ignored: Iterable[bytes]) -> list[bytes]:
+    """Ignore files that only they themselves hide; those of a directory that is ignored anyway hide nothing more."""
+    rules = [path for path in ignored if name_of(path) == b".gitignore"]
+    if not rules:
+        return []
+    folders = {path: path.rpartition(b"/")[0] for path in rules}
+    asked = b"".join(b"./%b\0" % path for path in {rules[0], *folders.values()} if path)
+    told = git.run("check-ignore", "--no-index", "-z", "--stdin", stdin=asked).split(b"\0")[:-1]
+    covered = {path.removeprefix(b"./") for path in told}
+    return [path for path in rules if folders[path] not in covered]
+
+
 def has_changed_ignore_rules(
-    reference: dict[bytes, TreeEntry], entries: list[TreeEntry], ignored: Iterable[bytes]
+    reference: dict[bytes, TreeEntry], entries: list[TreeEntry], hiding: Iterable[bytes]
 ) -> bool:
     """True where an ignore file differs from the reference, or hides itself.
 
     Args:
         reference: the base's paths.
         entries: the result's paths.
-        ignored: paths left out of the result.
+        hiding: ignore files that hide themselves.
     """
     before = {(path, entry.oid) for path, entry in reference.items() if name_of(path) == b".gitignore"}
     after = {(entry.path, entry.oid) for entry in entries if name_of(entry.path) == b".gitignore"}
-    return before != after or any(name_of(path) == b".gitignore" for path in ignored)
+    return before != after or any(True for _ in hiding)
 
 
 def attribute_flags(

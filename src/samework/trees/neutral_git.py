@@ -73,7 +73,6 @@ _PINNED = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_NO_REPLACE_OBJECTS": "1",
-    "GIT_LITERAL_PATHSPECS": "1",
     "GIT_ALLOW_PROTOCOL": "",
     "GIT_PROTOCOL_FROM_USER": "0",
     "GIT_PAGER": "cat",

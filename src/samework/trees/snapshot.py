@@ -16,7 +16,7 @@ from samework.model.results import SnapshotResult
 from samework.model.words import Grade
 from samework.text import shortened
 from samework.trees.content_digest import content_digest
-from samework.trees.findings import attribute_flags, has_changed_ignore_rules, has_local_excludes
+from samework.trees.findings import attribute_flags, has_changed_ignore_rules, has_local_excludes, self_hiding_rules
 from samework.trees.places import GitPlace, checked_id, directory, find_git_place, repository_at, resolve_tree
 from samework.trees.preflight import check_worktree
 from samework.trees.scope import scoped_tree
@@ -218,10 +218,11 @@ def _taken(
         ignored = sorted(git.run("ls-files", "-o", "-i", "--exclude-standard", "-z").split(b"\0")[:-1])
         entries = objects.read_tree(tree)
         flags += attribute_flags(git, objects, entries, ignored)
+        hiding = self_hiding_rules(git, ignored)
     for entry in entries:
         if entry.mode == GITLINK_MODE:
             _check_submodule(path, entry, objects, nesting)
-    if (base or place) and has_changed_ignore_rules(reference if base else seed, entries, ignored):
+    if (base or place) and has_changed_ignore_rules(reference if base else seed, entries, hiding):
         flags.append("ignore_rules_changed")
     return described("worktree", tree, entries, objects, scope=scope, base=base, flags=flags, ignored=ignored)
 

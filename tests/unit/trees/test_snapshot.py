@@ -120,7 +120,7 @@ def test_the_cached_states_of_their_index_are_not_believed(
     assert objects.read_blob(entry.oid) == b"two\n"
 
 
-@pytest.mark.parametrize("rules", [".gitignore", "sub/.gitignore"])
+@pytest.mark.parametrize("rules", [".gitignore", "sub/.gitignore", ":(glob)*/.gitignore"])
 def test_an_ignore_file_that_the_agent_wrote_is_flagged(
     make_repo: Callable[..., Repo], objects: ObjectStore, rules: str
 ) -> None:
@@ -138,11 +138,23 @@ def test_an_ignore_file_that_hides_itself_is_flagged(make_repo: Callable[..., Re
     repo = make_repo()
     repo.write("a")
     base = repo.commit()
-    repo.write("hidden/.gitignore", "*\n")
-    repo.write("hidden/secret")
+    repo.write(":(top)[x]*/.gitignore", "*\n")
+    repo.write(":(top)[x]*/secret")
     result = snapshot_worktree(repo.path, objects, base=base)
     assert set(result.flags) == {"ignore_rules_changed", "no_work"}
     assert result.n_ignored == 2
+
+
+def test_an_ignore_file_in_a_directory_that_is_ignored_anyway_changes_nothing(
+    make_repo: Callable[..., Repo], objects: ObjectStore
+) -> None:
+    repo = make_repo()
+    repo.write(".gitignore", ".venv\n")
+    base = repo.commit()
+    repo.write(".venv/.gitignore", "*\n")
+    repo.write(".venv/lib/.gitignore", "*\n")
+    result = snapshot_worktree(repo.path, objects, base=base)
+    assert (result.flags, result.n_ignored) == (("no_work",), 2)
 
 
 def test_local_excludes_are_not_obeyed_but_flagged(make_repo: Callable[..., Repo], objects: ObjectStore) -> None:
