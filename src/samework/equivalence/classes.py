@@ -96,8 +96,7 @@ def _correct(
 ) -> None:
     """Take each explicit pair out as its digests alone would judge it, and put it in as it is judged."""
     keys = {key for pair in exceptions.pairs() for key in pair}
-    unknown_invariants = _has_unknown_invariants(handle)
-    if not keys and not unknown_invariants:
+    if not keys:
         return
     signed = load_signatures(handle, task=task, strict=strict, prepared=True)
     bare = Signatures(signed.runs, Exceptions({}, {}, frozenset()), signed.treeless, strict)
@@ -109,30 +108,6 @@ def _correct(
             counts.add(a.task, judged.placement.run_class, judged.placement.status, sign)
             for facet in (*_MAIN, *_PLAIN):
                 counts.by_facet[facet][judged.facets[facet].verdict] += sign
-    if unknown_invariants:
-        _recount_invariants(counts, signed, selection)
-
-
-def _has_unknown_invariants(handle: StoreHandle) -> bool:
-    row = handle.db.execute("select bool_or(invariant_unknown) from signature").fetchone()
-    return bool(row and row[0])
-
-
-def _recount_invariants(counts: PairCounts, signed: Signatures, selection: Selection) -> None:
-    """An unknown result withholds the facet; such runs are few, and taken out of both sides."""
-    for runs in signed.by_task().values():
-        open_runs = [run for run in runs if run.invariant_unknown]
-        seen: set[tuple[int, int]] = set()
-        for a in open_runs:
-            for b in runs:
-                pair = (min(a.run_key, b.run_key), max(a.run_key, b.run_key))
-                if a is b or pair in seen or a.codes("invariants")[0] != b.codes("invariants")[0]:
-                    continue
-                seen.add(pair)
-                if selection.holds(a.arm, b.arm):
-                    equal = a.invariants == b.invariants
-                    counts.by_facet[Facet.INVARIANTS][Verdict.SAME if equal else Verdict.DIFFERENT] -= 1
-                    counts.by_facet[Facet.INVARIANTS][Verdict.UNKNOWN] += 1
 
 
 def classes(

@@ -93,25 +93,67 @@ def _pattern_counts(
 ) -> tuple[list[str], NDArray[np.int64]]:
     query = f"select task from task_pattern where {where} order by task"
     tasks = [row[0] for row in handle.db.execute(query).fetchall()]
-    index = {task: place for place, task in enumerate(tasks)}
     counts = np.zeros((len(tasks), 3 ** len(names)), dtype=np.int64)
     for sign, arms in selection.terms():
-        handle.db.execute(_collapsed(names, where), {"arms": arms})
-        for task, place, n_pairs in handle.db.execute(_grouped(names)).fetchall():
-            counts[index[task], place] += sign * int(n_pairs)
+        columns = handle.db.execute(_collapsed(names, where), {"arms": arms}).fetchnumpy()
+        values = [np.ma.filled(columns[name].astype(np.int64), -1) for name in ("task", "n", *_code_names(names))]
+        counts += sign * _comparable_pairs(values[0], values[1], values[2:], len(tasks))
     shaped = counts.reshape((len(tasks), *(3,) * len(names)))
     for axis in range(1, len(names) + 1):
         shaped = np.moveaxis(np.tensordot(_TRANSFORM, shaped, axes=(1, axis)), 0, axis)
     return tasks, shaped.reshape(len(tasks), -1)
 
 
+def _code_names(names: list[str]) -> list[str]:
+    return [column for name in names for column in (f"{name}_c", name)]
+
+
+def _comparable_pairs(
+    task: NDArray[np.int64], n: NDArray[np.int64], codes: list[NDArray[np.int64]], n_tasks: int
+) -> NDArray[np.int64]:
+    """Pairs by task and by choice of level per component: all, comparable, or equal.
+
+    Args:
+        task: task of each distinct signature, 0-based.
+        n: runs that have it.
+        codes: per component two columns, comparable and value; -1 cannot be compared.
+        n_tasks: number of tasks.
+
+    Returns:
+        int64 array (n_tasks, 3 ** components); groups are refined one component at a time.
+    """
+    if not codes:
+        total = np.bincount(task, weights=n, minlength=n_tasks).astype(np.int64)
+        return (total * (total - 1) // 2)[:, None]
+    found = np.zeros((n_tasks, 3 ** (len(codes) // 2)), dtype=np.int64)
+
+    def refine(group: NDArray[np.int64], rows: NDArray[np.int64], depth: int, place: int) -> None:
+        if depth == len(codes) // 2:
+            sizes = np.bincount(group, weights=n[rows]).astype(np.int64)
+            first = np.zeros(len(sizes), dtype=np.int64)
+            first[group] = task[rows]
+            np.add.at(found[:, place], first, sizes * (sizes - 1) // 2)
+            return
+        refine(group, rows, depth + 1, place * 3)
+        for level, code in ((1, codes[2 * depth]), (2, codes[2 * depth + 1])):
+            known = code[rows] >= 0
+            if known.any():
+                kept = rows[known]
+                pair = group[known] * (int(code.max()) + 1) + code[kept]
+                refine(np.unique(pair, return_inverse=True)[1], kept, depth + 1, place * 3 + level)
+
+    refine(task.copy(), np.arange(len(task)), 0, 0)
+    return found
+
+
 def _collapsed(names: list[str], where: str) -> str:
-    """Runs with one signature become one row with their number; digests become small numbers, NULL stays NULL."""
+    """Runs with one signature become one row with their number; task and digests become small numbers."""
     columns = "".join(
         f", {name}_c as {name}_k, case when {name}_c is not null then {name} end as {name}_v" for name in names
     )
     runs = (
-        f"select task{columns}, count(*) as n from signature semi join (select task from task_pattern where {where}) "
+        f"select place{columns}, count(*) as n from signature "
+        f"join (select task, row_number() over (order by task) - 1 as place from task_pattern where {where}) "
         "using (task) where ($arms is null or list_contains($arms, arm)) group by all"
     )
     tables = [f"rows as materialized ({runs})"]
@@ -124,16 +166,4 @@ def _collapsed(names: list[str], where: str) -> str:
         )
         joins += f" left join {name}_codes using ({name}_k, {name}_v)"
     coded = "".join(f", {name}_c, {name}" for name in names)
-    return f"create or replace temp table collapsed as with {', '.join(tables)} select task{coded}, n from rows{joins}"
-
-
-def _grouped(names: list[str]) -> str:
-    """One statement: for each choice of all / comparable / equal per component, the pairs that satisfy it."""
-    selects = []
-    for place, levels in enumerate(product(range(3), repeat=len(names))):
-        keys = [f"{name}_c" if level == 1 else name for name, level in zip(names, levels, strict=True) if level]
-        where = f" where {' and '.join(f'{key} is not null' for key in keys)}" if keys else ""
-        columns = ", ".join(["task", *keys])
-        inner = f"select sum(n) as n, {columns} from collapsed{where} group by {columns}"
-        selects.append(f"select task, {place} as place, sum(n * (n - 1) // 2) as n_pairs from ({inner}) group by task")
-    return " union all ".join(selects)
+    return f"with {', '.join(tables)} select place as task{coded}, n from rows{joins}"

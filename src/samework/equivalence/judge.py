@@ -151,11 +151,7 @@ def _plain(a: RunSignature, b: RunSignature, name: str, signatures: Signatures) 
         step = _censored(a, b, signatures) if trajectory else None
         if step is not None:
             return FacetVerdict(_U, f"censored@{step}", Grade.NONE, ruleset)
-        if name == "invariants" and (a.invariant_unknown or b.invariant_unknown):
-            return FacetVerdict(_U, "invariant_unknown", Grade.NONE, ruleset)
         return FacetVerdict(_D, "digests_differ", _plain_grade(name), ruleset)
-    if name == "invariants" and (a.invariant_unknown or b.invariant_unknown):
-        return FacetVerdict(_U, "invariant_unknown", Grade.NONE, ruleset)
     vacuous = bool(getattr(a, f"{name}_vacuous", False)) and bool(getattr(b, f"{name}_vacuous", False))
     return FacetVerdict(_S, "equal_digests", _plain_grade(name), ruleset, vacuous=vacuous)
 
@@ -174,6 +170,8 @@ def _plain_gap(a: RunSignature, b: RunSignature, name: str) -> str:
             reason = getattr(run, f"{name}_reason")
             if reason:
                 return str(reason)
+    if name == "invariants" and (a.invariant_unknown or b.invariant_unknown):
+        return "invariant_unknown"
     if name in ("outcome", "invariants") and None not in (a.codes(name)[0], b.codes(name)[0]):
         return "names_differ"
     return _GAPS[name]

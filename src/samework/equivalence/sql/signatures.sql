@@ -56,7 +56,8 @@ select r.*,
        case when t.actions is not null then true end as actions_c, t.actions,
        case when t.observations is not null then true end as observations_c, t.observations,
        case when p.patch_sha256 is not null then true end as patch_c, p.patch_sha256 as patch,
-       o.outcome_c, o.outcome, i.inv_c as invariants_c, i.inv as invariants
+       o.outcome_c, o.outcome,
+       case when not i.inv_unknown then i.inv_c end as invariants_c, i.inv as invariants
 from runs r
 join trajectory_form t using (run_key)
 join tree_form f using (run_key)
