@@ -152,3 +152,21 @@ def test_a_filter_is_a_value_never_sql(samework: Terminal, store: Path, words: l
     done = samework(*words, "x' or 1=1 --", store=store)
     assert done.returncode == 2
     assert "known:" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "schema"),
+    [
+        (["runs"], "runs"),
+        (["pairs"], "pairs"),
+        (["classes"], "classes"),
+        (["forks"], "forks"),
+        (["compare", "code-016:retained:1", "code-016:recomputed:1"], "compare"),
+    ],
+)
+def test_json_answers_fit_the_published_schema(samework: Terminal, store: Path, words: list[str], schema: str) -> None:
+    import jsonschema
+
+    done = samework(*words, "--json", store=store)
+    published = json.loads((ROOT / "schema" / f"{schema}.schema.json").read_text(encoding="utf-8"))
+    jsonschema.validate(json.loads(done.stdout), published)
