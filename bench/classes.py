@@ -46,7 +46,8 @@ def build(path: Path, n_runs: int) -> None:
                    '[]' as flags from range({n_runs}) t(i) where i % 10 <> 3""")
         db.execute(f"""insert into test_report by name
             select i as report_key, i as run_key, unhex(sha256('' || i)) as report_sha256, 'made' as format,
-                   's' as suite, 'e' as env, 'bundle' as layout, true as complete, 10 as n_nodes, 10 as n_executed, 1 as n_failing,
+                   's' as suite, 'e' as env, 'bundle' as layout, true as complete, 10 as n_nodes,
+                   10 as n_executed, 1 as n_failing,
                    false as has_conflict, unhex(sha256('m' || ((hash(i) % 15) % 5))) as map_sha256, '[]' as findings
             from range({n_runs}) t(i) where i % 7 <> 3""")
 
