@@ -1,0 +1,151 @@
+"""What a person sees of a fork: excerpts, the first action of each way, and which part of a completion differs.
+
+Everything returned is visible text, shortened; nothing here decides a verdict.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from samework.forks.margins import TokenRow
+from samework.forks.trie import PACKAGE
+from samework.model.words import EventKind
+from samework.store.sql import load
+from samework.text import shortened, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from samework.forks.rows import Member, Node
+    from samework.store.connection import StoreHandle
+
+Place = tuple[int, int]
+EXCERPT_LENGTH = 160
+_READ_CHARACTERS = 4000
+
+
+class ShownCall(msgspec.Struct, frozen=True, gc=False):
+    """One tool call as canonical text, for display."""
+
+    name: str
+    canonical: str
+    canonical_sha256: bytes
+
+
+class Material(msgspec.Struct, frozen=True):
+    """Texts, calls and tokens of the events that stand for branches, read at once."""
+
+    bodies: dict[bytes, str]
+    calls: dict[Place, list[ShownCall]]
+    tokens: dict[Place, TokenRow]
+    workspaces: dict[Place, str]
+
+
+def read_material(handle: StoreHandle, nodes: Iterable[Node]) -> Material:
+    """Read what the nodes' branches are shown by. Four queries, whatever the number of nodes."""
+    nodes = list(nodes)
+    firsts = [branch.first for node in nodes for branch in node.branches]
+    completions = [(one.run_key, one.seq) for one in firsts if one.kind == EventKind.COMPLETION]
+    keys = {key for one in firsts for key in (one.body, one.reasoning) if key is not None}
+    bodies = handle.db.execute(
+        load(PACKAGE, "sql/bodies"), {"keys": sorted(keys), "n_characters": _READ_CHARACTERS}
+    ).fetchall()
+    calls: dict[Place, list[ShownCall]] = {}
+    for run_key, seq, _, *shown in _at(handle, "calls_at", completions):
+        calls.setdefault((run_key, seq), []).append(ShownCall(*shown))
+    tokens = {(run_key, seq): TokenRow(*row) for run_key, seq, *row in _at(handle, "tokens_at", completions)}
+    return Material(dict(bodies), calls, tokens, read_workspaces(handle, nodes))
+
+
+def read_workspaces(handle: StoreHandle, nodes: Iterable[Node]) -> dict[Place, str]:
+    """Workspace trees at the calls of forking observations that record none of their own."""
+    needed = [
+        (member.run_key, member.call_seq)
+        for node in nodes
+        if node.kinds == (EventKind.OBSERVATION.value,)
+        for member in node.members()
+        if member.workspace is None and member.call_seq is not None
+    ]
+    return {(run_key, seq): tree for run_key, seq, tree in _at(handle, "workspaces_at", needed)}
+
+
+def _at(handle: StoreHandle, query: str, places: Sequence[Place]) -> list[tuple[Any, ...]]:
+    if not places:
+        return []
+    given = {"run_keys": [place[0] for place in places], "seqs": [place[1] for place in places]}
+    rows: list[tuple[Any, ...]] = handle.db.execute(load(PACKAGE, f"sql/{query}"), given).fetchall()
+    return rows
+
+
+def calls_of(member: Member, material: Material) -> list[ShownCall]:
+    """Calls of the event by which a run left."""
+    return material.calls.get((member.run_key, member.seq), [])
+
+
+def actions_of(firsts: Sequence[Member], material: Material) -> list[dict[str, str]]:
+    """For each branch its call at the first ordinal at which the branches' calls differ (the first call if none do)."""
+    calls = [calls_of(member, material) for member in firsts]
+    ordinal = 0
+    for place in range(max((len(turn) for turn in calls), default=0)):
+        if len({turn[place].canonical_sha256 if place < len(turn) else None for turn in calls}) > 1:
+            ordinal = place
+            break
+    return [_action(turn[ordinal]) if ordinal < len(turn) else {} for turn in calls]
+
+
+def _action(call: ShownCall) -> dict[str, str]:
+    return {"tool": visible(call.name, one_line=True), "arguments": visible(call.canonical, one_line=True)}
+
+
+def excerpts_of(firsts: Sequence[Member], material: Material, limit: int = EXCERPT_LENGTH) -> list[str]:
+    """One line for each branch, beginning shortly before the first difference of the texts."""
+    texts = [event_text(member, material) for member in firsts]
+    start = _common_prefix(texts)
+    lead = 0 if start <= limit // 2 else start - limit // 4
+    return [shortened(("…" if lead else "") + text[lead:], limit) for text in texts]
+
+
+def event_text(member: Member, material: Material) -> str:
+    """Reasoning, text and calls of an event as one text; of an end, its reason."""
+    if member.kind == EventKind.END:
+        return "ends: " + member.branch.decode("utf-8", "replace")
+    return "\n".join(text for _, text in _parts(member, material) if text)
+
+
+def differing_part(a: Member, b: Member, material: Material) -> str | None:
+    """Part of a completion in which two runs first differ: reasoning, prose, tool_name or tool_argument."""
+    if {a.kind, b.kind} != {EventKind.COMPLETION.value}:
+        return None
+    if a.reasoning != b.reasoning:
+        return "reasoning"
+    if a.body != b.body:
+        return "prose"
+    calls_a, calls_b = calls_of(a, material), calls_of(b, material)
+    for one, other in zip(calls_a, calls_b, strict=False):
+        if one.name != other.name:
+            return "tool_name"
+        if one.canonical_sha256 != other.canonical_sha256:
+            return "tool_argument"
+    return "tool_name" if len(calls_a) != len(calls_b) else None
+
+
+def _parts(member: Member, material: Material) -> list[tuple[str, str]]:
+    found = [
+        ("reasoning", material.bodies.get(member.reasoning or b"", "")),
+        ("prose", material.bodies.get(member.body or b"", "")),
+    ]
+    for call in calls_of(member, material):
+        found += [("tool_name", call.name), ("tool_argument", call.canonical)]
+    return found
+
+
+def _common_prefix(texts: Sequence[str]) -> int:
+    if not texts:
+        return 0
+    low, high = min(texts), max(texts)
+    for place, (one, other) in enumerate(zip(low, high, strict=False)):
+        if one != other:
+            return place
+    return min(len(low), len(high))
