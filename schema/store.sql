@@ -630,8 +630,18 @@ FROM (SELECT * FROM manifest_fields WHERE run_id = a_run) AS a
 FULL JOIN (SELECT * FROM manifest_fields WHERE run_id = b_run) AS b USING (field)
 ORDER BY field;
 
--- views/run_digests: one row per run, one text per facet; equal texts are the same, NULL is unknown. Only equality of
--- digests is here: what refutes without a digest, flaky tests and cut-off runs are judged by `samework compare`.
+-- views/digest_verdict: verdict of two texts of `run_digests`: what stands before the first colon must be equal for them to
+-- be comparable at all.
+-- Example: SELECT digest_verdict('sha1:a', 'sha1:b')
+CREATE OR REPLACE MACRO digest_verdict(one, other) AS
+CASE
+    WHEN one IS NULL OR other IS NULL OR split_part(one, ':', 1) <> split_part(other, ':', 1) THEN 'unknown'
+    WHEN one = other THEN 'same'
+    ELSE 'different'
+END;
+
+-- views/run_digests: one row per run, one text per facet, `comparable:digest`; NULL is unknown. Only equality of digests is
+-- here: what refutes without a digest, flaky tests and cut-off runs are judged by `samework compare`.
 -- Example: SELECT task, count(DISTINCT tests) FROM run_digests GROUP BY task
 CREATE OR REPLACE VIEW run_digests AS
 WITH facets AS (
@@ -651,28 +661,35 @@ WITH facets AS (
     LEFT JOIN main.patch_path AS q USING (run_key)
     WHERE p.status IN ('parsed', 'empty')
     GROUP BY ALL
-), tests AS (
+), reports AS (
     SELECT
-        run_key,
-        string_agg(concat_ws(chr(9), suite, coalesce(env, 'layout:' || layout), hex(map_sha256)), chr(10) ORDER BY ALL) AS tests
+        run_key, concat_ws(chr(9), suite, coalesce(env, 'layout:' || layout)) AS suite,
+        concat_ws(chr(9), suite, coalesce(env, 'layout:' || layout), hex(map_sha256)) AS map
     FROM main.test_report
     WHERE complete AND n_executed > 0 AND NOT has_conflict AND suite IS NOT NULL
+), tests AS (
+    SELECT
+        run_key, md5(string_agg(DISTINCT suite, chr(10) ORDER BY suite)) AS suites,
+        md5(string_agg(DISTINCT map, chr(10) ORDER BY map)) AS maps
+    FROM reports
     GROUP BY run_key
 ), grades AS (
-    SELECT run_key, string_agg(name || '=' || value, chr(10) ORDER BY name) AS outcome
+    SELECT
+        run_key,
+        md5(string_agg(name, chr(10) ORDER BY name)) || ':' || string_agg(value, chr(10) ORDER BY name) AS outcome
     FROM main.run_outcome
     GROUP BY run_key
 )
 SELECT
     r.run_id, r.task, r.arm, r.kind, f.tokens, f.text, f.actions, f.observations,
-    lower(hex(p.patch_sha256)) AS patch,
+    'sha256:' || lower(hex(p.patch_sha256)) AS patch,
     CASE
         WHEN t.oid IS NOT NULL THEN t.object_format || ':' || t.oid
         WHEN t.tcd IS NOT NULL THEN 'tcd:' || lower(hex(t.tcd))
         WHEN d.post IS NOT NULL AND coalesce(d.base_commit, r.base_commit, r.layout) <> ''
-            THEN 'patch:' || coalesce(d.base_commit, r.base_commit, r.layout) || ':' || d.post
+            THEN 'patch-' || coalesce(d.base_commit, r.base_commit, r.layout) || ':' || d.post
     END AS tree,
-    md5(s.tests) AS tests, g.outcome, r.run_key
+    s.suites || ':' || s.maps AS tests, g.outcome, r.run_key
 FROM main.run AS r
 LEFT JOIN facets AS f USING (run_key)
 LEFT JOIN main.patch AS p USING (run_key)
@@ -708,18 +725,14 @@ WITH members AS (
 ), verdicts AS (
     SELECT
         a.run_id AS a, b.run_id AS b, a.task,
-        coalesce(if(a.tokens = b.tokens, 'same', 'different'), 'unknown') AS tokens,
-        coalesce(if(a.text = b.text, 'same', 'different'), 'unknown') AS text,
-        coalesce(if(a.actions = b.actions, 'same', 'different'), 'unknown') AS actions,
-        coalesce(if(a.observations = b.observations, 'same', 'different'), 'unknown') AS observations,
-        coalesce(if(a.patch = b.patch, 'same', 'different'), 'unknown') AS patch,
-        CASE
-            WHEN a.tree IS NULL OR b.tree IS NULL OR split_part(a.tree, ':', 1) <> split_part(b.tree, ':', 1)
-                THEN 'unknown'
-            ELSE if(a.tree = b.tree, 'same', 'different')
-        END AS tree,
-        coalesce(if(a.tests = b.tests, 'same', 'different'), 'unknown') AS tests,
-        coalesce(if(a.outcome = b.outcome, 'same', 'different'), 'unknown') AS outcome
+        digest_verdict(a.tokens, b.tokens) AS tokens,
+        digest_verdict(a.text, b.text) AS text,
+        digest_verdict(a.actions, b.actions) AS actions,
+        digest_verdict(a.observations, b.observations) AS observations,
+        digest_verdict(a.patch, b.patch) AS patch,
+        digest_verdict(a.tree, b.tree) AS tree,
+        digest_verdict(a.tests, b.tests) AS tests,
+        digest_verdict(a.outcome, b.outcome) AS outcome
     FROM members AS a
     JOIN members AS b ON a.run_id < b.run_id
 )

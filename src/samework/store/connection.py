@@ -254,7 +254,7 @@ def _opening_failure(error: duckdb.Error, shown: str) -> StoreError:
             place=shown,
             hint="Close the other handle first.",
         )
-    if "lock" in said.lower():
+    if "could not set lock" in said.lower():
         return StoreLocked(f"another process holds the store: {first_line(error)}", place=shown)
     if _NEWER_FILE.search(said) and not _DAMAGE.search(said):
         return StoreError(

@@ -90,7 +90,11 @@ def _page() -> str:
 
 def _view(name: str, text: str) -> str:
     about, _, example = " ".join(sql.header(text).split("\n")).partition(" Example: ")
-    shown = {"pairs": "pairs(task)", "manifest_diff": "manifest_diff(a, b)"}.get(name, name)
+    shown = {
+        "pairs": "pairs(task)",
+        "manifest_diff": "manifest_diff(a, b)",
+        "digest_verdict": "digest_verdict(one, other)",
+    }.get(name, name)
     return f"### {shown}\n\n{_capital(about.partition(': ')[2])}\n\n```sql\n{example}\n```"
 
 

@@ -1,5 +1,5 @@
--- views/run_digests: one row per run, one text per facet; equal texts are the same, NULL is unknown. Only equality of
--- digests is here: what refutes without a digest, flaky tests and cut-off runs are judged by `samework compare`.
+-- views/run_digests: one row per run, one text per facet, `comparable:digest`; NULL is unknown. Only equality of digests is
+-- here: what refutes without a digest, flaky tests and cut-off runs are judged by `samework compare`.
 -- Example: SELECT task, count(DISTINCT tests) FROM run_digests GROUP BY task
 CREATE OR REPLACE VIEW run_digests AS
 WITH facets AS (
@@ -19,28 +19,35 @@ WITH facets AS (
     LEFT JOIN main.patch_path AS q USING (run_key)
     WHERE p.status IN ('parsed', 'empty')
     GROUP BY ALL
-), tests AS (
+), reports AS (
     SELECT
-        run_key,
-        string_agg(concat_ws(chr(9), suite, coalesce(env, 'layout:' || layout), hex(map_sha256)), chr(10) ORDER BY ALL) AS tests
+        run_key, concat_ws(chr(9), suite, coalesce(env, 'layout:' || layout)) AS suite,
+        concat_ws(chr(9), suite, coalesce(env, 'layout:' || layout), hex(map_sha256)) AS map
     FROM main.test_report
     WHERE complete AND n_executed > 0 AND NOT has_conflict AND suite IS NOT NULL
+), tests AS (
+    SELECT
+        run_key, md5(string_agg(DISTINCT suite, chr(10) ORDER BY suite)) AS suites,
+        md5(string_agg(DISTINCT map, chr(10) ORDER BY map)) AS maps
+    FROM reports
     GROUP BY run_key
 ), grades AS (
-    SELECT run_key, string_agg(name || '=' || value, chr(10) ORDER BY name) AS outcome
+    SELECT
+        run_key,
+        md5(string_agg(name, chr(10) ORDER BY name)) || ':' || string_agg(value, chr(10) ORDER BY name) AS outcome
     FROM main.run_outcome
     GROUP BY run_key
 )
 SELECT
     r.run_id, r.task, r.arm, r.kind, f.tokens, f.text, f.actions, f.observations,
-    lower(hex(p.patch_sha256)) AS patch,
+    'sha256:' || lower(hex(p.patch_sha256)) AS patch,
     CASE
         WHEN t.oid IS NOT NULL THEN t.object_format || ':' || t.oid
         WHEN t.tcd IS NOT NULL THEN 'tcd:' || lower(hex(t.tcd))
         WHEN d.post IS NOT NULL AND coalesce(d.base_commit, r.base_commit, r.layout) <> ''
-            THEN 'patch:' || coalesce(d.base_commit, r.base_commit, r.layout) || ':' || d.post
+            THEN 'patch-' || coalesce(d.base_commit, r.base_commit, r.layout) || ':' || d.post
     END AS tree,
-    md5(s.tests) AS tests, g.outcome, r.run_key
+    s.suites || ':' || s.maps AS tests, g.outcome, r.run_key
 FROM main.run AS r
 LEFT JOIN facets AS f USING (run_key)
 LEFT JOIN main.patch AS p USING (run_key)

@@ -7,18 +7,14 @@ WITH members AS (
 ), verdicts AS (
     SELECT
         a.run_id AS a, b.run_id AS b, a.task,
-        coalesce(if(a.tokens = b.tokens, 'same', 'different'), 'unknown') AS tokens,
-        coalesce(if(a.text = b.text, 'same', 'different'), 'unknown') AS text,
-        coalesce(if(a.actions = b.actions, 'same', 'different'), 'unknown') AS actions,
-        coalesce(if(a.observations = b.observations, 'same', 'different'), 'unknown') AS observations,
-        coalesce(if(a.patch = b.patch, 'same', 'different'), 'unknown') AS patch,
-        CASE
-            WHEN a.tree IS NULL OR b.tree IS NULL OR split_part(a.tree, ':', 1) <> split_part(b.tree, ':', 1)
-                THEN 'unknown'
-            ELSE if(a.tree = b.tree, 'same', 'different')
-        END AS tree,
-        coalesce(if(a.tests = b.tests, 'same', 'different'), 'unknown') AS tests,
-        coalesce(if(a.outcome = b.outcome, 'same', 'different'), 'unknown') AS outcome
+        digest_verdict(a.tokens, b.tokens) AS tokens,
+        digest_verdict(a.text, b.text) AS text,
+        digest_verdict(a.actions, b.actions) AS actions,
+        digest_verdict(a.observations, b.observations) AS observations,
+        digest_verdict(a.patch, b.patch) AS patch,
+        digest_verdict(a.tree, b.tree) AS tree,
+        digest_verdict(a.tests, b.tests) AS tests,
+        digest_verdict(a.outcome, b.outcome) AS outcome
     FROM members AS a
     JOIN members AS b ON a.run_id < b.run_id
 )
