@@ -15,6 +15,8 @@ from samework.decode.limits import DEFAULT, Limits
 from samework.errors import InputError, LimitExceeded
 from samework.text import shortened, visible
 
+_BUFFER_BYTES = 1 << 20  # each refill lets other threads in, and costs a turn of theirs
+
 
 class FileSource:
     """One regular file."""
@@ -29,7 +31,7 @@ class FileSource:
     def open(self) -> BinaryIO:
         """A fresh stream of the file. Raises InputError where it cannot be opened or is no regular file."""
         try:
-            stream = open(self.file, "rb", opener=_without_waiting)  # noqa: SIM115 (pathlib has no opener)
+            stream = open(self.file, "rb", _BUFFER_BYTES, opener=_without_waiting)  # noqa: SIM115 (pathlib has no opener)
         except OSError as error:
             raise _unreadable(self.path, error) from error
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):

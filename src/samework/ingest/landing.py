@@ -110,7 +110,10 @@ class Landing:
             self._absorb(absorbed, known, assembly)
         self.index.add(known, self.identity.key)
         self.n_events += assembly.fold.n_events if assembly.fold is not None else 0
-        (self.incomplete if assembly.incomplete_reason else self.new).append(run_id)
+        reason = assembly.incomplete_reason
+        if reason is not None and not self.incomplete:
+            self.notes.append(f"incomplete: {shortened(reason, 200)}")
+        (self.new if reason is None else self.incomplete).append(run_id)
 
     def _run_row(self, assembly: RunAssembly, known: KnownRun) -> dict[str, object]:
         start, end, fold = assembly.start, assembly.end, assembly.fold

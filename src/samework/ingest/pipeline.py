@@ -177,10 +177,11 @@ class _Session:
                 landing.defect(finding, None)
             self._source_row(identity, landing, "ingested", None)
         notes = list(landing.notes)
-        if loose is not None and (loose.unmatched or loose.ambiguous):
+        if loose is not None and loose.unmatched:
+            notes.append(f"{len(loose.unmatched)} of tasks without a run here")
+        if loose is not None and loose.ambiguous:
             notes.append(
-                f"{loose.added + loose.known} joined; {len(loose.unmatched)} of tasks without a run here, "
-                f"{len(loose.ambiguous)} that fit several runs"
+                f"{len(loose.ambiguous)} that fit several runs, not joined: name the run with `samework attach`"
             )
         self._landed(unit, landing, notes, len(reading.findings))
 

@@ -12,7 +12,7 @@ from tests.unit.ingest.conftest import patch
 from samework.errors import InputError, UsageError
 from samework.ingest.pipeline import ingest
 from samework.ingest.settings import IngestSettings
-from samework.store.connection import create_store
+from samework.store.connection import create_store, open_store
 from samework.store.ddl import tables_by_name
 
 if TYPE_CHECKING:
@@ -207,3 +207,44 @@ def test_progress_is_told(store: StoreHandle, lab: Lab) -> None:
     assert told[0][0] == 0
     assert told[-1][0] == told[-1][1] == sum(path.stat().st_size for path in lab.root.iterdir())
     assert [done for done, _, _ in told] == sorted(done for done, _, _ in told)
+
+
+def test_an_interrupt_leaves_whole_sources_and_the_rest_comes_later(lab: Lab, tmp_path: Path) -> None:
+    for number in range(6):
+        lab.events(f"t{number}.jsonl", *(f"ls {number} {step}" for step in range(20)))
+    with create_store(tmp_path / "calm") as store:
+        ingest(store, [lab.root], IngestSettings(batch_bytes=4000))
+        want = everything(store)
+
+    def interrupt(done: int, total: int, label: str) -> None:
+        if label.endswith("t4.jsonl"):
+            raise KeyboardInterrupt
+
+    root = tmp_path / "cut"
+    create_store(root).close()
+    with pytest.raises(KeyboardInterrupt), open_store(root, read_only=False) as store:
+        ingest(store, [lab.root], IngestSettings(batch_bytes=4000), interrupt)
+    with open_store(root, read_only=False) as store:
+        assert 0 < len(rows(store, "SELECT * FROM run")) < 6
+        ingest(store, [lab.root], IngestSettings(batch_bytes=4000))
+        assert everything(store) == want
+
+
+@pytest.mark.parametrize("batch_bytes", [1, 10**9])
+def test_a_file_that_changes_while_it_is_read_is_refused_for_now(
+    store: StoreHandle, lab: Lab, take: Take, batch_bytes: int
+) -> None:
+    path = lab.events("t.jsonl", *(f"ls {step}" for step in range(2000)))
+    n_told = 0
+
+    def write_more(done: int, total: int, label: str) -> None:
+        nonlocal n_told
+        n_told += 1
+        if n_told == 3:
+            with path.open("a") as more:
+                more.write('{"kind": "user", "text": "more"}\n')
+
+    summary = ingest(store, [path], IngestSettings(batch_bytes=batch_bytes), write_more)
+    assert [each.code for each in summary.sources] == ["changed-while-read"]
+    assert [rows(store, f"SELECT count(*) FROM {table}") for table in ("run", "event", "source")] == [[(0,)]] * 3
+    assert take(path).n_new == 1
