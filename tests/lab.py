@@ -80,7 +80,9 @@ class Lab:
 
     def _insert(self, table: str, **values: Any) -> None:
         names = ", ".join(f'"{name}"' for name in values)
-        self.db.execute(f'insert into "{table}" ({names}) values ({", ".join("?" * len(values))})', list(values.values()))
+        self.db.execute(
+            f'insert into "{table}" ({names}) values ({", ".join("?" * len(values))})', list(values.values())
+        )
 
     def add(self, run: Run) -> int:
         self.n_runs += 1
