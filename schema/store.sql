@@ -653,14 +653,23 @@ WITH facets AS (
         max(hex(comparable) || ':' || hex(digest)) FILTER (WHERE facet = 'observations') AS observations
     FROM main.facet_digest
     GROUP BY run_key
+), standing AS (
+    SELECT
+        p.run_key, coalesce(nullif(coalesce(p.base_commit, r.base_commit), ''), nullif(r.layout, '')) AS base,
+        min(coalesce(p.min_id_digits, 40)) OVER (PARTITION BY r.task) AS n_digits
+    FROM main.patch AS p
+    JOIN main.run AS r USING (run_key)
+    WHERE p.status IN ('parsed', 'empty') AND coalesce(p.min_id_digits, 40) >= 7
 ), paths AS (
     SELECT
-        p.run_key, p.base_commit,
-        md5(coalesce(string_agg(concat_ws(chr(9), q.path, q.mode, q.blob_id, q.change), chr(10) ORDER BY q.path), '')) AS post
-    FROM main.patch AS p
+        s.run_key, s.base,
+        md5(coalesce(string_agg(
+            concat_ws(chr(9), q.path, coalesce(q.mode, '-'), coalesce(left(q.blob_id, s.n_digits), '-')), chr(10)
+            ORDER BY q.path
+        ), '')) AS post
+    FROM standing AS s
     LEFT JOIN main.patch_path AS q USING (run_key)
-    WHERE p.status IN ('parsed', 'empty')
-    GROUP BY ALL
+    GROUP BY s.run_key, s.base
 ), reports AS (
     SELECT
         run_key, concat_ws(chr(9), suite, coalesce(env, 'layout:' || layout)) AS suite,
@@ -686,8 +695,7 @@ SELECT
     CASE
         WHEN t.oid IS NOT NULL THEN t.object_format || ':' || t.oid
         WHEN t.tcd IS NOT NULL THEN 'tcd:' || lower(hex(t.tcd))
-        WHEN d.post IS NOT NULL AND coalesce(d.base_commit, r.base_commit, r.layout) <> ''
-            THEN 'patch-' || coalesce(d.base_commit, r.base_commit, r.layout) || ':' || d.post
+        WHEN d.base IS NOT NULL THEN 'patch-' || d.base || ':' || d.post
     END AS tree,
     s.suites || ':' || s.maps AS tests, g.outcome, r.run_key
 FROM main.run AS r

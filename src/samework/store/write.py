@@ -222,8 +222,14 @@ class BatchWriter:
             self.rollback()
             raise StoreError(f"the batch could not be committed: {first_line(error)}") from error
         self._open = False
-        self._db.execute("CHECKPOINT")
-        witness.write(self._db, self._handle.root)
+        try:
+            self._db.execute("CHECKPOINT")
+            witness.write(self._db, self._handle.root)
+        except (duckdb.Error, OSError) as error:
+            raise StoreError(
+                f"the batch is committed, but the store could not be brought to rest: {first_line(error)}",
+                hint="Make room on the disk; the next command that writes does it.",
+            ) from error
         return self.batch
 
     def rollback(self) -> None:
