@@ -6,19 +6,20 @@ same; two branches that share no value differ; branches that overlap without bei
 
 from __future__ import annotations
 
+from collections import Counter
 from enum import StrEnum
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from samework.forks.rows import INCOMPARABLE, Codes
+from samework.equivalence.signatures import Value
 from samework.model.words import Consequence, RunKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from samework.forks.rows import RunFacts
+    from samework.forks.rows import Codes, RunFacts
 
 Ways = list[list["RunFacts"]]
 
@@ -41,11 +42,11 @@ class Outcome(msgspec.Struct, frozen=True):
     consequence: Consequence
     reason: str
     changed_work: bool
-    tree_labels: tuple[tuple[int | None, ...], ...] = ()
-    tests_labels: tuple[tuple[int | None, ...], ...] = ()
+    tree_labels: tuple[tuple[Value, ...], ...] = ()
+    tests_labels: tuple[tuple[Value, ...], ...] = ()
 
 
-def split(labels: Sequence[Sequence[int | None]]) -> Split:
+def split(labels: Sequence[Sequence[Value]]) -> Split:
     """Set branches against each other; a None (unknown) keeps its branch from proving anything.
 
     >>> split([[1, 1], [1]]), split([[1, 2], [3]]), split([[1, 2], [1]]), split([[1], [None], [2]])
@@ -59,7 +60,7 @@ def split(labels: Sequence[Sequence[int | None]]) -> Split:
     return Split.SAME if len(known) == 1 and len(next(iter(known))) == 1 else Split.OVERLAPS
 
 
-def _disjoint(sets: set[frozenset[int | None]]) -> bool:
+def _disjoint(sets: set[frozenset[Value]]) -> bool:
     """True where two of the sets share nothing. A set of one value decides at once; only others meet in pairs."""
     single = [way for way in sets if len(way) == 1]
     if len(single) > 1:
@@ -71,20 +72,18 @@ def _disjoint(sets: set[frozenset[int | None]]) -> bool:
     return False
 
 
-def labels_of(ways: Ways, forms: Sequence[Callable[[RunFacts], Codes]]) -> tuple[tuple[int | None, ...], ...]:
+def labels_of(ways: Ways, forms: Sequence[Callable[[RunFacts], Codes]]) -> tuple[tuple[Value, ...], ...]:
     """One label per run, in the strongest form that most runs of the node can be compared in.
 
     A form that all runs share wins over a stronger one that some lack, so that equality stays one of digests.
     """
     runs = [run for way in ways for run in way]
-    best, best_code, best_size = None, INCOMPARABLE, 0
+    best: Callable[[RunFacts], Codes] | None = None
+    best_code: Value = None
+    best_size = 0
     for form in forms:
-        sizes: dict[int, int] = {}
-        for run in runs:
-            code = form(run)[0]
-            if code != INCOMPARABLE:
-                sizes[code] = sizes.get(code, 0) + 1
-        code, size = max(sizes.items(), key=lambda item: (item[1], -item[0]), default=(INCOMPARABLE, 0))
+        sizes = Counter(code for code in (form(run)[0] for run in runs) if code is not None)
+        code, size = max(sizes.items(), key=lambda item: item[1], default=(None, 0))
         if size > best_size:
             best, best_code, best_size = form, code, size
     if best is None:
@@ -111,7 +110,7 @@ def _form(name: str, place: int) -> Callable[[RunFacts], Codes]:
     return codes
 
 
-def _tests_split(ways: Ways, tests: tuple[tuple[int | None, ...], ...]) -> Split:
+def _tests_split(ways: Ways, tests: tuple[tuple[Value, ...], ...]) -> Split:
     found = split(tests)
     if found is Split.SAME and not all(run.ran for way in ways for run in way):
         return Split.UNKNOWN
@@ -154,7 +153,7 @@ def _absorbed(ways: Ways, why: str) -> Outcome:
     return Outcome(Consequence.ABSORBED, f"{why} by other {what}", changed_work=False)
 
 
-def _without_tree(ways: Ways, tests: tuple[tuple[int | None, ...], ...]) -> Outcome:
+def _without_tree(ways: Ways, tests: tuple[tuple[Value, ...], ...]) -> Outcome:
     """Runs of a kind that leaves no tree: tests if there are any, else the grader's outcome."""
     named, found = "tests", _tests_split(ways, tests)
     if found is Split.UNKNOWN:

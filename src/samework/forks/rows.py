@@ -6,9 +6,10 @@ import json
 
 import msgspec
 
-INCOMPARABLE = -1
+from samework.equivalence.signatures import Value
 
-Codes = tuple[int, int]
+Codes = tuple[Value, Value]
+"""(comparable, value) of a facet; comparable None: cannot be compared."""
 
 
 class Member(msgspec.Struct, frozen=True, gc=False):
@@ -36,7 +37,7 @@ class Member(msgspec.Struct, frozen=True, gc=False):
 
 
 class RunFacts(msgspec.Struct, frozen=True, gc=False):
-    """One run: its identity, how it was sampled, and codes of what it left (-1 first: cannot be compared).
+    """One run: its identity, how it was sampled, and codes of what it left (None first: not comparable).
 
     tree: one pair of codes per form, strongest first. tests: recorded, then assumed environment. ran: tests ran at all.
     temperature, seed: decoded values, None where not recorded; `*_is_requested` where only the request is recorded.
@@ -59,9 +60,9 @@ class RunFacts(msgspec.Struct, frozen=True, gc=False):
     tree: tuple[Codes, ...] = ()
     tests: tuple[Codes, ...] = ()
     ran: bool = False
-    actions: Codes = (INCOMPARABLE, 0)
-    observations: Codes = (INCOMPARABLE, 0)
-    outcome: Codes = (INCOMPARABLE, 0)
+    actions: Codes = (None, None)
+    observations: Codes = (None, None)
+    outcome: Codes = (None, None)
 
     def is_whole_before(self, source_offset: int | None) -> bool:
         """True where nothing before that place of the record is known to be missing."""

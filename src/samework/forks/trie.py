@@ -15,6 +15,7 @@ from samework.store.sql import load
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from samework.forks.rows import Codes
     from samework.store.connection import StoreHandle
 
 PACKAGE = "samework.forks"
@@ -54,14 +55,14 @@ def _facts(row: dict[str, object]) -> RunFacts:
         seed=decoded(row["seed"] if row["seed"] is not None else row["seed_requested"]),  # type: ignore[arg-type]
         tree=tuple(_codes(row, name) for name in _TREE),
         tests=tuple(_codes(row, name) for name in _TESTS),
-        ran=row["ran_c"] == 1,
+        ran=row["ran_c"] is not None,
         actions=_codes(row, "actions"),
         observations=_codes(row, "observations"),
         outcome=_codes(row, "outcome"),
     )
 
 
-def _codes(row: dict[str, object], name: str) -> tuple[int, int]:
+def _codes(row: dict[str, object], name: str) -> Codes:
     return row[f"{name}_c"], row[name]  # type: ignore[return-value]
 
 

@@ -2,8 +2,8 @@
 -- Parameters: $keys list of bigint (run_key) or NULL for all. Reads the temp table signature (equivalence/signatures).
 -- Columns: run_key bigint, run_id text, task text, arm text,
 --   kind text, complete boolean, tokenizer text, damage_offset bigint, observations_cut boolean, prompt_grade text,
---   temperature text, temperature_requested text, seed text, seed_requested text (canonical JSON), then the codes of
---   the tree, tests, actions, observations and outcome (-1 in *_c: cannot be compared).
+--   temperature text, temperature_requested text, seed text, seed_requested text (canonical JSON), then, of
+--   tree, tests, actions, observations and outcome, what it compares by (*_c, NULL: cannot be) and the value.
 with sampling as (
     select m.run_key,
            max(value) filter (field = 'sampling.temperature') as temperature,
