@@ -226,7 +226,8 @@ def _tests(a: RunSignature, b: RunSignature, states: dict[str, State], signature
 
 def _tests_label(a: RunSignature, b: RunSignature) -> str:
     repeats = min(a.n_reports or 0, b.n_reports or 0)
-    return f"tests-identical, {repeats} repeat{'s' if repeats != 1 else ''}, {a.n_quarantined or 0} quarantined, {a.n_failing or 0} failing"
+    counted = f"{repeats} repeat{'s' if repeats != 1 else ''}"
+    return f"tests-identical, {counted}, {a.n_quarantined or 0} quarantined, {a.n_failing or 0} failing"
 
 
 def _tests_gap(a: RunSignature, b: RunSignature, signatures: Signatures) -> str:

@@ -24,6 +24,7 @@ _STEPS = (
     ("tree_form", "tree_forms"),
     ("cell_report", "cells"),
     ("cell_digest", "cell_digests"),
+    ("run_test", "run_tests"),
     ("signature", "signatures"),
 )
 
@@ -175,7 +176,7 @@ class Signatures(msgspec.Struct, frozen=True):
 
 
 def prepare(handle: StoreHandle, *, task: str | None = None, strict: bool = False) -> None:
-    """Fill the temp tables trajectory_form, tree_form, cell_report, cell_digest and signature."""
+    """Fill the temp tables trajectory_form, tree_form, cell_report, cell_digest, run_test and signature."""
     for table, query in _STEPS:
         text = load(_PACKAGE, f"sql/{query}")
         given = {"task": task, "strict": strict}
@@ -197,7 +198,8 @@ def load_signatures(
     if not prepared:
         prepare(handle, task=task, strict=strict)
     columns = RunSignature.__struct_fields__
-    rows = handle.db.execute(f"select {', '.join(columns)} from signature order by run_key").fetchall()
+    facts = load(_PACKAGE, "sql/signature_facts")
+    rows = handle.db.execute(f"select {', '.join(columns)} from ({facts}) order by run_key").fetchall()
     runs = {row[0]: RunSignature(**dict(zip(columns, row, strict=True))) for row in rows}
     return Signatures(runs, load_exceptions(handle, task=task, strict=strict), treeless_tasks(handle), strict)
 

@@ -1,5 +1,5 @@
 -- equivalence/trajectory_forms: per run, what its trajectory can be compared by.
--- Parameters: $task text or NULL. Columns: run_key bigint, usable boolean, tok_c text, tok text, comp_c text, comp blob,
+-- Parameters: $task text or NULL. Columns: run_key bigint, usable boolean, tok_c blob, tok blob, comp_c blob, comp blob,
 --   ref_c blob, ref blob, text blob, actions blob, observations blob, and reasons and flags for people.
 -- Prompt ids that nobody recorded are implied only by a recorded template and equal text of all that the model saw.
 -- A run whose record is incomplete is compared by none of these.
@@ -36,11 +36,11 @@ templates as (
 )
 select r.run_key, r.usable,
        case when not r.usable or f.completion_c is null then null
-            when f.prompt_c is not null then 'ids|' || hex(f.completion_c) || '|' || hex(f.prompt_c)
+            when f.prompt_c is not null then f.completion_c || f.prompt_c
             when t.template is not null
-            then 'implied|' || hex(f.completion_c) || '|' || t.template || '|' || hex(f.prompt) end as tok_c,
-       case when f.prompt_c is not null then hex(f.completion) || '|' || hex(f.prompt) else hex(f.completion) end as tok,
-       case when r.usable then hex(f.completion_c) end as comp_c, f.completion as comp,
+            then f.completion_c || f.prompt || encode('implied by template ' || t.template) end as tok_c,
+       case when f.prompt_c is not null then f.completion || f.prompt else f.completion end as tok,
+       case when r.usable then f.completion_c end as comp_c, f.completion as comp,
        case when r.usable then f.ref_c end as ref_c, f.ref,
        case when r.usable then f.text end as text,
        case when r.usable then f.actions end as actions,
