@@ -1,5 +1,5 @@
 -- forks/run_facts: what a fork's origin and consequence need to know of each run.
--- Parameters: $keys list of bigint (run_key) or NULL for all. Reads the temp table signature (equivalence/signatures).
+-- Parameters: $keys list of bigint (run_key) or NULL for all. Reads the temp tables signature and trajectory_form (equivalence).
 -- Columns: run_key bigint, run_id text, task text, arm text,
 --   kind text, complete boolean, tokenizer text, damage_offset bigint, observations_cut boolean, prompt_grade text,
 --   temperature text, temperature_requested text, seed text, seed_requested text (canonical JSON), then, of
@@ -18,14 +18,15 @@ with sampling as (
 damage as (
     select run_key, min(source_offset) as damage_offset from defect where run_key is not null group by run_key
 )
-select s.run_key, s.run_id, s.task, s.arm, s.kind, s.complete, r.tokenizer, d.damage_offset,
-       coalesce(s.observations_reason = 'recorder_truncated', false) as observations_cut, s.prompt_grade,
+select s.run_key, s.run_id, s.task, s.arm, s.kind, r.complete, r.tokenizer, d.damage_offset,
+       coalesce(t.observations_reason = 'recorder_truncated', false) as observations_cut, t.prompt_grade,
        p.temperature, p.temperature_requested, p.seed, p.seed_requested,
        s.oid_c, s.oid, s.tcd_c, s.tcd, s.pat_c, s.pat, s.pata_c, s.pata,
        s.tst_c, s.tst, s.tsta_c, s.tsta, s.ran_c, s.actions_c, s.actions, s.observations_c, s.observations,
        s.outcome_c, s.outcome
 from signature s
 join run r using (run_key)
+join trajectory_form t using (run_key)
 left join sampling p using (run_key)
 left join damage d using (run_key)
 where $keys::bigint[] is null or list_contains($keys::bigint[], s.run_key)
