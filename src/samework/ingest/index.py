@@ -143,7 +143,7 @@ def run_identity(task: str, arm: str, repeat: str, content: bytes) -> str:
     """First 16 hex digits of sha256 over the canonical JSON of task, arm, repeat and content digest.
 
     >>> run_identity("t", "a", "1", bytes(32))
-    '36dba7a1f78c9f5c'
+    'd95458af963b1d2d'
     """
     text = canonical_value([task, arm, repeat, content.hex()])
     return hashlib.sha256(text.encode()).hexdigest()[:_RUN_ID_DIGITS]

@@ -230,6 +230,8 @@ class _Session:
             if isinstance(unit.source, DirSource):
                 parts.append((BytesSource(f"{unit.path} (files)", document), content))
                 return self._identity(unit, reader, content, content, len(document)), parts
+        elif unit.source is not unit.stored:  # compressed: the same content as the plain file beside it
+            content, _ = bundle_files.hashed(unit.source)
         else:
             content = None
         digest, n_bytes = bundle_files.hashed(unit.stored)
@@ -241,10 +243,10 @@ class _Session:
             bytes.fromhex(content),
             n_bytes,
             unit.path,
-            str(unit.root) if unit.root.is_dir() else "",
+            str(unit.root if unit.root.is_dir() else unit.root.parent),
             reader.name,
             self.settings.given(unit.fields),
-            is_bundle=content != sha256 or unit.stored.is_dir,
+            is_bundle=reader.name == "bundle",
         )
 
     def _worktree_oid(self, source: Source) -> str | None:

@@ -7,19 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.ingest.conftest import patch
 
 from samework.errors import InputError, NotFound, UsageError
 from samework.ingest.attach import Attachment, attach, attach_matching
 from samework.ingest.settings import IngestSettings
+from tests.unit.ingest.conftest import patch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.unit.ingest.conftest import Lab
-
     from samework.model.results import IngestSummary
     from samework.store.connection import StoreHandle
+    from tests.unit.ingest.conftest import Lab
 
     Take = Callable[..., IngestSummary]
 

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.unit.ingest.conftest import Lab
-
     from samework.model.results import IngestSummary
     from samework.store.connection import StoreHandle
+    from tests.unit.ingest.conftest import Lab
 
     Take = Callable[..., IngestSummary]
 

@@ -18,10 +18,9 @@ from samework.ingest.settings import IngestSettings
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.unit.ingest.conftest import Lab
-
     from samework.model.results import IngestSummary
     from samework.store.connection import StoreHandle
+    from tests.unit.ingest.conftest import Lab
 
 
 @pytest.mark.parametrize(

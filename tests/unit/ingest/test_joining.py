@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tests.unit.ingest.conftest import patch
-
 from samework.ingest.pipeline import ingest
 from samework.ingest.settings import IngestSettings
 from samework.store.connection import create_store
+from tests.unit.ingest.conftest import patch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.unit.ingest.conftest import Lab
-
     from samework.model.results import IngestSummary
     from samework.store.connection import StoreHandle
+    from tests.unit.ingest.conftest import Lab
 
     Take = Callable[..., IngestSummary]
 
@@ -144,3 +142,10 @@ def test_a_real_directory_gives_its_runs_and_no_more(shared_path: Callable[..., 
     for _ in range(2):
         ingest(store, [folder], IngestSettings(arm="cost_2_1"))
         assert rows(store, "SELECT count(*), count(DISTINCT task) FROM run") == [(51, 51)]
+
+
+def test_files_of_two_directories_are_not_beside_each_other(store: StoreHandle, lab: Lab, take: Take) -> None:
+    trajectory = lab.traj(f"x/{TASK}.traj", patch=patch(2))
+    predictions = lab.predictions("y/preds.jsonl", {TASK: patch(3)})
+    assert take(trajectory, predictions).n_new == 2
+    assert rows(store, "SELECT has_trajectory FROM run ORDER BY ALL") == [(False,), (True,)]

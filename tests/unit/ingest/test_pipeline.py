@@ -7,22 +7,22 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.ingest.conftest import patch
+import zstandard
 
 from samework.errors import InputError, UsageError
 from samework.ingest.pipeline import ingest
 from samework.ingest.settings import IngestSettings
 from samework.store.connection import create_store, open_store
 from samework.store.ddl import tables_by_name
+from tests.unit.ingest.conftest import patch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.unit.ingest.conftest import Lab
-
     from samework.model.results import IngestSummary
     from samework.store.connection import StoreHandle
+    from tests.unit.ingest.conftest import Lab
 
     Take = Callable[..., IngestSummary]
 
@@ -248,3 +248,11 @@ def test_a_file_that_changes_while_it_is_read_is_refused_for_now(
     assert [each.code for each in summary.sources] == ["changed-while-read"]
     assert [rows(store, f"SELECT count(*) FROM {table}") for table in ("run", "event", "source")] == [[(0,)]] * 3
     assert take(path).n_new == 1
+
+
+def test_a_compressed_copy_beside_the_plain_file_is_the_same_run(store: StoreHandle, lab: Lab, take: Take) -> None:
+    path = lab.events("t.jsonl", "ls")
+    lab.write("t.jsonl.zst", zstandard.ZstdCompressor().compress(path.read_bytes()))
+    summary = take(lab.root)
+    assert (summary.n_new, summary.n_known) == (1, 1)
+    assert rows(store, "SELECT count(*) FROM run") == [(1,)]
