@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Final, Self
 import duckdb
 
 from samework.errors import NotFound, StoreDamaged, StoreError, StoreLocked
-from samework.store import migrate, witness
-from samework.store.ddl import literal
+from samework.store import migrate, sql, witness
 from samework.store.sources import SourceStore
-from samework.store.tables import APPLICATION_ID, SCHEMA_VERSION
+from samework.store.version import APPLICATION_ID, SCHEMA_VERSION
 from samework.text import shortened, visible
 
 if TYPE_CHECKING:
@@ -230,7 +229,7 @@ def _connected(root: Path, *, read_only: bool) -> StoreHandle:
             db.execute("SET enable_external_access = false")
         else:
             db = duckdb.connect(config=config)
-            db.execute(f"ATTACH {literal(file)} AS {_ATTACHED} (ROW_GROUP_SIZE {_ROW_GROUP_ROWS})")
+            db.execute(f"ATTACH {sql.literal(file)} AS {_ATTACHED} (ROW_GROUP_SIZE {_ROW_GROUP_ROWS})")
             db.execute("SET enable_external_access = false")
             db.execute(f"USE {_ATTACHED}")
     except duckdb.Error as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import types
 from typing import TYPE_CHECKING, Union, get_args, get_origin
 
+from samework.store.sql import literal, quoted
 from samework.store.tables import TABLES
 
 if TYPE_CHECKING:
@@ -85,20 +86,6 @@ def create_statements(table: type[SQLModel]) -> list[str]:
 def store_ddl() -> str:
     """The whole store as a script."""
     return "\n\n".join(";\n".join(create_statements(table)) + ";" for table in TABLES) + "\n"
-
-
-def quoted(identifier: str) -> str:
-    """An identifier of our own as SQL. Never used on names that come from data."""
-    return '"' + identifier.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    """Text of our own as an SQL literal.
-
-    >>> literal("it's")
-    "'it''s'"
-    """
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _compression(table: str, column: str, sql_type: str) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from samework.store import ddl, sql
-from samework.store.ddl import quoted
+from samework.store.sql import quoted
 
 if TYPE_CHECKING:
     import duckdb

@@ -10,8 +10,8 @@ from typing import Final
 
 import duckdb
 
-from samework.store import ddl, sql
-from samework.store.tables import APPLICATION_ID, SCHEMA_VERSION
+from samework.store import sql
+from samework.store.version import APPLICATION_ID, SCHEMA_VERSION
 
 _PROGRAM: Final = "samework"
 
@@ -30,6 +30,8 @@ def schema_version(db: duckdb.DuckDBPyConnection) -> int | None:
 
 def create_schema(db: duckdb.DuckDBPyConnection) -> None:
     """The schema of this program in an empty database, in one transaction."""
+    from samework.store import ddl  # late: it loads the typed schema, which readers do not need
+
     db.execute("BEGIN")
     db.execute(ddl.store_ddl())
     db.executemany(

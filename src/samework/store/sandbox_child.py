@@ -20,8 +20,8 @@ import pyarrow as pa
 
 from samework.errors import LimitExceeded, SameworkError, UsageError
 from samework.store.connection import first_line, open_store
-from samework.store.ddl import quoted
 from samework.store.sandbox import SandboxLimits
+from samework.store.sql import quoted
 from samework.text import visible
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ import msgspec
 
 from samework.model.results import ClassesResult, ForkNode, PairResult, PairRow, RunSummary
 from samework.store import ddl, documents, migrate, sql
-from samework.store.tables import SCHEMA_VERSION, TABLES
+from samework.store.tables import TABLES
+from samework.store.version import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from sqlmodel import SQLModel

@@ -38,3 +38,17 @@ def header(text: str) -> str:
             break
         lines.append(line[2:].strip())
     return "\n".join(lines)
+
+
+def quoted(identifier: str) -> str:
+    """An identifier of our own as SQL. Never used on names that come from data."""
+    return '"' + identifier.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Text of our own as an SQL literal.
+
+    >>> literal("it's")
+    "'it''s'"
+    """
+    return "'" + text.replace("'", "''") + "'"

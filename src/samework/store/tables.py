@@ -8,9 +8,6 @@ from __future__ import annotations
 
 from sqlmodel import Field, SQLModel
 
-SCHEMA_VERSION = 1
-APPLICATION_ID = "samework"
-
 
 class Meta(SQLModel, table=True):
     """Facts of the store itself: application id, schema version, program that made it."""

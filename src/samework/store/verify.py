@@ -13,7 +13,7 @@ import msgspec
 from samework.errors import StoreDamaged
 from samework.store import ddl, ledger, sql, witness
 from samework.store.connection import StoreHandle, first_line, open_store
-from samework.store.ddl import quoted
+from samework.store.sql import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -41,7 +41,7 @@ from samework.errors import StoreError
 from samework.store import columns as arrow
 from samework.store import ddl, ledger, witness
 from samework.store.connection import first_line
-from samework.store.ddl import quoted
+from samework.store.sql import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -142,3 +142,15 @@ def test_no_connection_reads_or_writes_another_file(filled: Path, tmp_path: Path
                 with pytest.raises((duckdb.PermissionException, duckdb.Error)):
                     handle.db.execute(query)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_reader_does_not_load_the_typed_schema() -> None:
+    code = "import sys, samework.store.connection as c, samework.store.sandbox_child; print('sqlmodel' in sys.modules)"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout == "False\n"
+
+
+def test_the_command_line_shows_help_without_the_database() -> None:
+    code = "import sys, samework.cli.app; print({'duckdb', 'pyarrow', 'sqlmodel'} & set(sys.modules))"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout == "set()\n"
