@@ -70,12 +70,12 @@ def _print(fork: ForkNode, out: Console) -> None:
         (visible(fork.task, one_line=True), "bold"),
         f"  step {fork.step}, {fork.event}",
         f", token {fork.token_offset}" if fork.token_offset is not None else "",
-        "  ",
-        (code, STYLES.get(code, "")),
+        ": ",
+        (f"{code} {CONSEQUENCE_MEANS[fork.consequence]}", STYLES.get(code, "")),
     )
     print_wrapped(head, out=out)
-    why = f" ({visible(fork.evidence, one_line=True)})" if fork.evidence else ""
-    print_wrapped(f"origin {fork.origin}{why}; {CONSEQUENCE_MEANS[fork.consequence]}", out=out, lead="  ")
+    why = f": {visible(fork.evidence, one_line=True)}" if fork.evidence else ""
+    print_wrapped(f"{visible(fork.origin, one_line=True)}{why}", out=out, lead=Text("  origin ", style="dim"))
     for branch in fork.branches[:_MAX_BRANCHES]:
         arms = ", ".join(f"{arm} {size}" for arm, size in branch.arms.items()) or f"{len(branch.runs)} runs"
         said = " ".join(branch.action.get(key, "") for key in ("tool", "arguments")).strip() or branch.excerpt
