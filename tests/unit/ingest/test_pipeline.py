@@ -256,3 +256,23 @@ def test_a_compressed_copy_beside_the_plain_file_is_the_same_run(store: StoreHan
     summary = take(lab.root)
     assert (summary.n_new, summary.n_known) == (1, 1)
     assert rows(store, "SELECT count(*) FROM run") == [(1,)]
+
+
+def test_a_cut_trajectory_is_refused_and_left_untouched(
+    shared_path: Callable[..., Path], store: StoreHandle, take: Take
+) -> None:
+    folder = shared_path("cases", "traj-cut-off")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    summary = take(folder)
+    assert (summary.n_new, summary.n_refused) == (2, 1)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    got = rows(store, "SELECT task, end_reason, end_detail FROM run ORDER BY task")
+    assert got == [("done", "finished", "submitted"), ("noinfo", "unrecorded", None)]
+
+
+def test_no_patch_recorded_is_not_an_empty_patch(
+    shared_path: Callable[..., Path], store: StoreHandle, take: Take
+) -> None:
+    take(shared_path("cases", "traj-patch-null"))
+    got = rows(store, "SELECT task, status, is_empty FROM run JOIN patch USING (run_key) ORDER BY task")
+    assert got == [("empty", "empty", True), ("null", "absent", False)]
