@@ -30,7 +30,7 @@ check: $(READY) ## format, lint, types, direction of imports, schema and docs dr
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/python -m samework.store.schema_dump --check
+	$(BIN)/python -m pytest -q tests/contracts
 	$(BIN)/python docs/make_commands.py --check
 
 format: $(READY) ## format and mend what can be mended
