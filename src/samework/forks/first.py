@@ -83,6 +83,7 @@ def _place(
         a=excerpts[0],
         b=excerpts[1],
         n_shared_events=n_shared,
+        prompt_grade=origin.prompt_grade,
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from samework.model.words import EventKind
+from samework.model.words import EventKind, Grade
 from samework.text import shortened
 
 if TYPE_CHECKING:
@@ -19,10 +19,11 @@ _INPUTS = {EventKind.SYSTEM.value, EventKind.TOOLS.value, EventKind.USER.value}
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """A word such as `model/greedy`, and the sentence that decided it."""
+    """A word such as `model/greedy`, the sentence that decided it, and the grade of equal prompt ids where they did."""
 
     word: str
     evidence: str
+    prompt_grade: str | None = None
 
 
 def fork_origin(node: Node, runs: dict[int, RunFacts], workspaces: dict[tuple[int, int], str] | None = None) -> Origin:
@@ -41,7 +42,7 @@ def fork_origin(node: Node, runs: dict[int, RunFacts], workspaces: dict[tuple[in
         return Origin("termination", _ending(branches, runs))
     found = _by_kind(node, gone, runs, workspaces or {})
     if len(gone) < len(branches):
-        return Origin(found.word, found.evidence + "; another run ended here")
+        return msgspec.structs.replace(found, evidence=found.evidence + "; another run ended here")
     return found
 
 
@@ -96,42 +97,38 @@ def _environment(ways: list[list[Member]], workspaces: dict[tuple[int, int], str
 def _completion(node: Node, ways: list[list[Member]], runs: dict[int, RunFacts]) -> Origin:
     facts = [runs[member.run_key] for way in ways for member in way]
     sub, sampling = sampling_of(facts)
-    prompts, why = _prompts(ways, runs)
+    prompts, why, grade = _prompts(ways, runs)
     before = "; the visible text is the same" if node.only_tokens else ""
     if prompts == "differ":
         return Origin("input/retokenised", f"prompt token ids differ under equal text{before}")
     if prompts == "equal":
-        return Origin("model" + sub, f"{why}; {sampling}{before}")
+        return Origin("model" + sub, f"{why}; {sampling}{before}", grade)
     if any(fact.observations_cut for fact in facts):
         return Origin("unknown", f"the recorder cut observations, and {why}")
     return Origin("model-or-template" + sub, f"{why}; {sampling}{before}")
 
 
-def _prompts(ways: list[list[Member]], runs: dict[int, RunFacts]) -> tuple[str, str]:
-    """equal, differ or unrecorded; and why, in words."""
+def _prompts(ways: list[list[Member]], runs: dict[int, RunFacts]) -> tuple[str, str, str | None]:
+    """equal, differ or unrecorded; why, in words; and the grade where the ids of all runs are equal."""
     members = [member for way in ways for member in way]
     tokenizers = {runs[member.run_key].tokenizer for member in members}
-    if len(tokenizers) > 1 or None in tokenizers:
-        recorded = all(member.prompt is not None for member in members)
-        return "unrecorded", (
-            "the tokenizer is not known to be the same" if recorded else "prompt token ids unrecorded"
-        )
-    known = [{member.prompt for member in way if member.prompt is not None} for way in ways]
     missing = sum(member.prompt is None for member in members)
+    if len(tokenizers) > 1 or None in tokenizers:
+        why = "prompt token ids unrecorded" if missing else "the tokenizer is not known to be the same"
+        return "unrecorded", why, None
+    known = [{member.prompt for member in way if member.prompt is not None} for way in ways]
     distinct = set().union(*known)
     if len(distinct) == 1 and not missing:
-        direct = all(runs[member.run_key].prompt_grade == "direct" for member in members)
-        held = "engine-emitted" if direct else "by a digest of the producer or for this call"
-        return "equal", f"prompt token ids equal in {len(members)} runs ({held})"
-    shared = [prompt for prompt in distinct if sum(prompt in way for way in known) > 1]
-    if len(distinct) > 1 and shared:
-        return (
-            "equal",
-            f"prompt token ids equal across branches for some of {len(members)} runs, other or unrecorded for the rest",
-        )
+        direct = all(runs[member.run_key].prompt_grade == Grade.DIRECT for member in members)
+        held = "engine-emitted" if direct else "not for every call engine-emitted ids"
+        grade = Grade.DIRECT.value if direct else Grade.DIGEST.value
+        return "equal", f"prompt token ids equal in {len(members)} runs ({held})", grade
+    if any(sum(prompt in way for way in known) > 1 for prompt in distinct):
+        why = f"prompt token ids equal across branches in some of {len(members)} runs, other or unrecorded in the rest"
+        return "equal", why, None
     if len(distinct) > 1:
-        return "differ", ""
-    return "unrecorded", f"prompt token ids unrecorded in {missing} of {len(members)} runs"
+        return "differ", "", None
+    return "unrecorded", f"prompt token ids unrecorded in {missing} of {len(members)} runs", None
 
 
 def sampling_of(facts: list[RunFacts]) -> tuple[str, str]:

@@ -30,7 +30,8 @@ class ForkPlace(msgspec.Struct, frozen=True):
 
     token_offset: first differing token of the completion, None where ids are not recorded on both sides.
     part: reasoning, prose, tool_name, tool_argument or None. a / b: short visible excerpts.
-    margin_a / margin_b: at the forking token, with unit.
+    margin_a / margin_b: at the forking token, with unit. prompt_grade: evidence grade of equal prompt ids at a model
+    fork, None where they are not known to be equal.
     """
 
     step: int
@@ -48,6 +49,7 @@ class ForkPlace(msgspec.Struct, frozen=True):
     a: str | None = None
     b: str | None = None
     n_shared_events: int = 0
+    prompt_grade: str | None = None
 
 
 class FieldDifference(msgspec.Struct, frozen=True):

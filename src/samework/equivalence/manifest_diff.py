@@ -1,0 +1,140 @@
+"""How two runs were made, field by field: equal, differs, or not comparable and on which side.
+
+Absent is never zero and never equal to absent; "not applicable" is a recorded value. Refuses to weigh anything: what a
+difference means for a claim is said in `claims`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from samework.model.results import FieldDifference
+from samework.model.words import Absence
+from samework.store.sql import load
+
+if TYPE_CHECKING:
+    from samework.store.connection import StoreHandle
+
+EQUAL, DIFFERS, NOT_COMPARABLE = "equal", "differs", "not_comparable"
+REQUESTED = "_requested"
+
+GROUP_TITLES = {
+    "M": "model",
+    "Q": "request",
+    "E": "engine",
+    "C": "serving state",
+    "L": "load",
+    "H": "hardware",
+    "W": "workspace",
+    "V": "verification",
+}
+
+# The longest prefix of a dotted name decides; a name that has none is in no group and supports no claim.
+_PREFIXES = {
+    "model": "M",
+    "weights": "M",
+    "adapter": "M",
+    "tokenizer": "M",
+    "template": "M",
+    "sampling": "Q",
+    "tools": "Q",
+    "prompt": "Q",
+    "request": "Q",
+    "engine": "E",
+    "kv": "E",
+    "attention": "E",
+    "compute": "E",
+    "batch": "E",
+    "parallel": "E",
+    "spec": "E",
+    "deterministic": "E",
+    "cache": "C",
+    "prefix": "C",
+    "reset": "C",
+    "reuse": "C",
+    "state": "C",
+    "server": "C",
+    "traffic": "C",
+    "concurrency": "L",
+    "hw": "H",
+    "base": "W",
+    "repo": "W",
+    "env": "W",
+    "network": "W",
+    "clock": "W",
+    "harness": "W",
+    "agent": "W",
+    "suite": "V",
+    "tests": "V",
+}
+
+
+class Side(msgspec.Struct, frozen=True):
+    """One field of one run: a decoded value with its source, or why it is missing."""
+
+    value: object | None = None
+    source: str | None = None
+    absence: str | None = None
+
+    @property
+    def is_recorded(self) -> bool:
+        """True for a value, and for "not applicable"."""
+        return self.value is not None or self.absence == Absence.NOT_APPLICABLE
+
+
+_UNRECORDED = Side(absence=Absence.UNRECORDED.value)
+
+
+def group_of(field: str) -> str | None:
+    """Letter of the group that a dotted name belongs to (see GROUP_TITLES), None where it belongs to none.
+
+    A name with underscores only (`kv_dtype`, `prefix_cache_policy`) belongs where its first word does.
+
+    >>> group_of("kv.dtype"), group_of("kv_dtype"), group_of("cost.usd")
+    ('E', 'E', None)
+    """
+    return _PREFIXES.get(field.replace("_", ".").split(".", 1)[0])
+
+
+def manifest_difference(handle: StoreHandle, a_key: int, b_key: int) -> tuple[FieldDifference, ...]:
+    """Every field that is recorded, or said to be missing, of either run, in order of name.
+
+    `a_source` / `b_source` hold the source of a value, or the word for why it is missing.
+    """
+    sides: dict[str, dict[int, Side]] = {}
+    rows = handle.db.execute(load("samework.equivalence", "sql/manifest_pair"), {"a": a_key, "b": b_key}).fetchall()
+    for field, run_key, value, source, absence in rows:
+        decoded = None if value is None else json.loads(value)
+        sides.setdefault(field, {}).setdefault(run_key, Side(decoded, source, absence))
+    return tuple(
+        difference(field, of.get(a_key, _UNRECORDED), of.get(b_key, _UNRECORDED)) for field, of in sorted(sides.items())
+    )
+
+
+def difference(field: str, a: Side, b: Side) -> FieldDifference:
+    """Set one field of two runs side by side.
+
+    >>> difference("kv.dtype", Side("f16", "measured"), Side()).missing
+    'b'
+    """
+    missing = {(True, True): None, (False, True): "a", (True, False): "b", (False, False): "both"}[
+        a.is_recorded, b.is_recorded
+    ]
+    if missing is not None:
+        state = NOT_COMPARABLE
+    else:
+        state = EQUAL if (a.absence, _canonical(a.value)) == (b.absence, _canonical(b.value)) else DIFFERS
+    return FieldDifference(field, state, a.value, b.value, _source(a), _source(b), missing)
+
+
+def _canonical(value: object) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _source(side: Side) -> str:
+    if side.value is not None:
+        return side.source or "declared"
+    return side.absence or Absence.UNRECORDED.value
