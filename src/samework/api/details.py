@@ -91,6 +91,19 @@ class ReportDetail(msgspec.Struct, frozen=True):
     findings: tuple[str, ...] = ()
 
 
+class UsageDetail(msgspec.Struct, frozen=True):
+    """Tokens that servers reported, summed over the calls that have the count; None: recorded of no call.
+
+    n_calls: calls with any count. n_cached: calls whose reuse from a cache is recorded.
+    """
+
+    n_calls: int
+    n_cached: int = 0
+    prompt_tokens: int | None = None
+    cached_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
 class RunDetail(msgspec.Struct, frozen=True):
     """Everything `samework show` tells of one run."""
 
@@ -108,6 +121,7 @@ class RunDetail(msgspec.Struct, frozen=True):
     incomplete_reason: str | None = None
     has_trajectory: bool = True
     n_events: int = 0
+    usage: UsageDetail | None = None
     base_commit: str | None = None
     repo: str | None = None
     tree: TreeDetail | None = None

@@ -16,7 +16,7 @@ _WANTED: Final[dict[str, tuple[str, ...]]] = {
     "M": ("model.id", "weights.quant", "tokenizer.sha256"),
     "Q": ("sampling.temperature", "sampling.seed"),
     "E": ("engine.name", "engine.version", "kv.dtype"),
-    "C": ("cache.attention_reuse.enabled", "reset.scope", "reuse.cached_tokens"),
+    "C": ("cache.attention_reuse.enabled", "reset.scope"),
     "L": ("concurrency.at_request",),
     "H": ("hw.device",),
     "W": ("env.image",),

@@ -12,6 +12,7 @@ from samework.api.details import (
     ReportDetail,
     RunDetail,
     TreeDetail,
+    UsageDetail,
 )
 from samework.api.evidence import Artifacts, facet_evidence
 from samework.api.inventory import FACETS, not_applicable
@@ -107,6 +108,7 @@ def run_detail(handle: StoreHandle, key: int) -> RunDetail:
     return RunDetail(
         run=summary,
         facets=tuple(facet_evidence(facet, summary, digests, held) for facet in FACETS),
+        usage=_usage(handle, key),
         tree=tree,
         patch=patch,
         tests=tests,
@@ -141,6 +143,11 @@ def _summary(row: dict[str, Any]) -> RunSummary:
         n_steps=row["n_steps"],
         n_calls=row["n_calls"],
     )
+
+
+def _usage(handle: StoreHandle, key: int) -> UsageDetail | None:
+    found = UsageDetail(**query_rows(handle, "run_usage", run_key=key)[0])
+    return found if found.n_calls else None
 
 
 def _tree(handle: StoreHandle, key: int) -> TreeDetail | None:

@@ -12,7 +12,7 @@ from samework.cli.options import RUN_HELP, JsonOption, StoreOption, opened
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from samework.api.details import ManifestGroup, RunDetail
+    from samework.api.details import ManifestGroup, RunDetail, UsageDetail
 
 EXAMPLE = "samework show code-016:retained:1"
 
@@ -72,6 +72,7 @@ def _print_head(detail: RunDetail, out: Console) -> None:
         ("source", detail.source),
         ("started", detail.started),
         ("ended", ended),
+        ("usage", _usage_words(detail.usage)),
         ("size", size if detail.has_trajectory else "no trajectory: known by its artifacts only"),
     ]
     for name, value in facts:
@@ -81,6 +82,16 @@ def _print_head(detail: RunDetail, out: Console) -> None:
         reason = visible(detail.incomplete_reason or "", one_line=True)
         sentence = f"incomplete: {reason}. It can never be established token-identical."
         print_wrapped(Text(sentence, style="yellow"), out=out, lead="  ")
+
+
+def _usage_words(usage: UsageDetail | None) -> str | None:
+    if usage is None:
+        return None
+    counts = [("prompt", usage.prompt_tokens), ("cached", usage.cached_tokens), ("completion", usage.completion_tokens)]
+    said = ", ".join(f"{name} {'unrecorded' if count is None else f'{count:,}'}" for name, count in counts)
+    return f"tokens of {usage.n_calls:,} calls: {said}" + (
+        f" (reuse recorded of {usage.n_cached:,})" if 0 < usage.n_cached < usage.n_calls else ""
+    )
 
 
 def _print_evidence(detail: RunDetail, out: Console) -> None:
@@ -160,17 +171,17 @@ def _print_group(group: ManifestGroup, out: Console) -> None:
     moot = [field.field for field in group.fields if field.absence == "n/a"]
     absent = [f"{field.field} ({field.absence})" for field in group.fields if field.absence not in {None, "n/a"}]
     absent += [f"{name} (unrecorded)" for name in group.missing]
-    lead: Text | str = Text(f"  {group.title:<13}")
+    lead: Text | str = Text(f"  {group.title:<14}")
     for field in present:
         value = field.value if isinstance(field.value, str) else json.dumps(field.value)
         said = Text.assemble(
             visible(field.field, one_line=True), " = ", shortened(value, 120), (f"  {field.source}", "dim")
         )
         print_wrapped(said, out=out, lead=lead)
-        lead = " " * 15
+        lead = " " * 16
     if moot:
         print_wrapped(Text("n/a: " + visible(", ".join(moot), one_line=True), style="dim"), out=out, lead=lead)
-        lead = " " * 15
+        lead = " " * 16
     if absent:
         print_wrapped(Text("missing: " + visible(", ".join(absent), one_line=True), style="yellow"), out=out, lead=lead)
 
