@@ -90,7 +90,7 @@ def _print_facets(result: PairResult, out: Console) -> None:
         Column("facet"),
         Column("verdict"),
         Column("evidence", extra=True),
-        Column("why", flex=True),
+        Column("why", flex=True, wrap=True),
         Column("rules", extra=True),
     ]
     rows = []
@@ -193,7 +193,8 @@ def _print_manifest(fields: tuple[FieldDifference, ...], out: Console) -> None:
     )
     print_heading("Manifest", out=out)
     if shown:
-        columns = [Column("field", flex=True), Column("state"), Column("A", flex=True), Column("B", flex=True)]
+        columns = [Column("field", flex=True, wrap=True), Column("state")]
+        columns += [Column("A", flex=True, wrap=True), Column("B", flex=True, wrap=True)]
         rows = [[field.field, word(field.state), *_sides(field)] for field in shown]
         print_table(columns, rows, out=out)
     n_equal = len(fields) - len(shown)

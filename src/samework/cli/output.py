@@ -79,12 +79,17 @@ def console(*, stderr: bool = False) -> Console:
 
 
 class Column(msgspec.Struct, frozen=True):
-    """One column. flex: may be shortened where the line is too narrow. right: numbers. extra: may be left out then."""
+    """One column. right: numbers.
+
+    Where the line is too narrow, a flex column may be shortened, and goes on below where it is also wrap; an extra one
+    may be left out.
+    """
 
     name: str
     flex: bool = False
     right: bool = False
     extra: bool = False
+    wrap: bool = False
 
 
 def word(value: object) -> Text:
@@ -159,19 +164,34 @@ def fitted_widths(
 
 
 def _print_line(cells: Sequence[Text], columns: Sequence[Column], widths: Sequence[int], out: Console) -> None:
-    line = Text()
-    for place, (content, column, width) in enumerate(zip(cells, columns, widths, strict=True)):
-        shown = content.copy()
-        if shown.cell_len > width:
-            shown.truncate(width, overflow="ellipsis")
-        pad = width - shown.cell_len
-        if column.right:
-            line.append(" " * pad)
-        line.append_text(shown)
-        if place < len(columns) - 1:
-            line.append(" " * (2 if column.right else pad + 2))
-    line.rstrip()
-    out.print(line, no_wrap=True, crop=False, overflow="ignore")
+    """Print one row: a line, or more where the text of a wrap column goes on."""
+    stacks = [
+        _wrapped(content, width, out) if column.wrap else [content]
+        for content, column, width in zip(cells, columns, widths, strict=True)
+    ]
+    for number in range(max(len(stack) for stack in stacks)):
+        line = Text()
+        for place, (stack, column, width) in enumerate(zip(stacks, columns, widths, strict=True)):
+            shown = stack[number].copy() if number < len(stack) else Text("")
+            if shown.cell_len > width:
+                shown.truncate(width, overflow="ellipsis")
+            pad = width - shown.cell_len
+            if column.right:
+                line.append(" " * pad)
+            line.append_text(shown)
+            if place < len(columns) - 1:
+                line.append(" " * (2 if column.right else pad + 2))
+        line.rstrip()
+        out.print(line, no_wrap=True, crop=False, overflow="ignore")
+
+
+def _wrapped(content: Text, width: int, out: Console) -> list[Text]:
+    if content.cell_len <= width:
+        return [content]
+    lines = list(content.wrap(out, width))
+    for line in lines:
+        line.rstrip()
+    return lines
 
 
 def _print_blocks(columns: Sequence[Column], rows: Sequence[Sequence[Text]], out: Console) -> None:

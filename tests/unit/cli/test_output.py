@@ -60,6 +60,12 @@ def test_extra_columns_are_left_out_from_the_right_before_rows_become_blocks() -
     assert stream.getvalue().splitlines() == ["a      bb", "12345  12345"]
 
 
+def test_a_wrap_column_loses_nothing() -> None:
+    out, stream = console(20)
+    print_table([Column("a"), Column("why", flex=True, wrap=True)], [["12345", "one two three four"]], out=out)
+    assert stream.getvalue().splitlines() == ["a      why", "12345  one two three", "       four"]
+
+
 def test_markup_and_control_characters_from_data_are_shown_not_obeyed() -> None:
     out, stream = console(200)
     print_table(COLUMNS, [[HOSTILE, HOSTILE, 1]], out=out)
