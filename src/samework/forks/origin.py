@@ -120,7 +120,7 @@ def _prompts(ways: list[list[Member]], runs: dict[int, RunFacts]) -> tuple[str, 
     distinct = set().union(*known)
     if len(distinct) == 1 and not missing:
         direct = all(runs[member.run_key].prompt_grade == Grade.DIRECT for member in members)
-        held = "engine-emitted" if direct else "not for every call engine-emitted ids"
+        held = "engine-emitted" if direct else "by digest"
         grade = Grade.DIRECT.value if direct else Grade.DIGEST.value
         return "equal", f"prompt token ids equal in {len(members)} runs ({held})", grade
     if any(sum(prompt in way for way in known) > 1 for prompt in distinct):
