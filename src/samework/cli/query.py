@@ -12,7 +12,7 @@ import typer
 
 from samework.cli.options import JsonOption, StoreOption, opened
 from samework.errors import UsageError
-from samework.text import shortened
+from samework.text import shortened, visible
 
 if TYPE_CHECKING:
     from samework.api.details import NamedQuery, QueryResult
@@ -98,9 +98,7 @@ def _write_text(result: QueryResult, wanted: str) -> None:
     if wanted == "json":
         print_json([dict(zip(result.columns, row, strict=True)) for row in result.rows])
     elif wanted == "csv":
-        rows = csv.writer(sys.stdout, lineterminator="\n")
-        rows.writerow(result.columns)
-        rows.writerows(["" if value is None else _plain(value) for value in row] for row in result.rows)
+        _write_csv(result)
     else:
         numbers = [_is_numeric(result, place) for place in range(len(result.columns))]
         columns = [
@@ -108,6 +106,14 @@ def _write_text(result: QueryResult, wanted: str) -> None:
             for name, right in zip(result.columns, numbers, strict=True)
         ]
         print_table(columns, [[None if value is None else _plain(value) for value in row] for row in result.rows])
+
+
+def _write_csv(result: QueryResult) -> None:
+    """Values exactly as they are, for programs; on a terminal with what it would obey as escapes."""
+    shown = (lambda text: visible(text, one_line=True)) if sys.stdout.isatty() else str
+    rows = csv.writer(sys.stdout, lineterminator="\n")
+    rows.writerow([shown(name) for name in result.columns])
+    rows.writerows(["" if value is None else shown(_plain(value)) for value in row] for row in result.rows)
 
 
 def _is_numeric(result: QueryResult, place: int) -> bool:

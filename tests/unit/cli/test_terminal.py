@@ -132,7 +132,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_nothing_from_a_run_reaches_the_terminal_raw(samework: Terminal, hostile: Path, tmp_path: Path) -> None:
     a, b = (run.run_id for run in sw.open(hostile).runs())
     commands: list[list[object]] = [["runs"], ["show", a], ["compare", a, b], ["classes"], ["pairs"], ["forks"]]
-    commands += [["claims", a, b], ["query", "select * from runs"], ["query", "select * from runs", "--format", "csv"]]
+    commands += [["claims", a, b], ["query", "select * from runs"], ["query", "select task as t from runs"]]
     commands += [["runs", "--task", HOSTILE], ["show", HOSTILE], ["ingest", tmp_path / "\x1b[2J"]]
     for words in commands:
         done = samework(*words, store=hostile)
@@ -170,3 +170,10 @@ def test_json_answers_fit_the_published_schema(samework: Terminal, store: Path, 
     done = samework(*words, "--json", store=store)
     published = json.loads((ROOT / "schema" / f"{schema}.schema.json").read_text(encoding="utf-8"))
     jsonschema.validate(json.loads(done.stdout), published)
+
+
+def test_csv_for_programs_is_exact(samework: Terminal, hostile: Path) -> None:
+    import csv
+
+    done = samework("query", "select task, arm from runs order by repeat", "--format", "csv", store=hostile)
+    assert next(csv.DictReader(done.stdout.splitlines())) == {"task": f"t{HOSTILE}", "arm": f"x{HOSTILE}"}
