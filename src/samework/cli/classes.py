@@ -66,7 +66,10 @@ def _print(result: ClassesResult, *, every: bool) -> None:
             _print_task(task, out)
     else:
         _print_tasks(result, out)
-        note("samework classes --task TASK shows the classes of one task, --all those of every task.")
+        note(
+            f"The {_MAX_TASKS} tasks with the most different work, of {result.tasks:,}; --task TASK shows the classes "
+            "of one, --all those of every task."
+        )
 
 
 def _print_counts(result: ClassesResult, out: Console) -> None:
@@ -119,16 +122,24 @@ def _print_facets(result: ClassesResult, out: Console) -> None:
 
 
 def _print_tasks(result: ClassesResult, out: Console) -> None:
-    from samework.cli.output import Column, cell, natural, print_table
+    from samework.cli.output import Column, cell, print_table
 
     out.print()
     columns = [Column("task", flex=True), Column("runs", right=True)]
     columns += [Column(name.value.replace("-identical", ""), right=True) for name in RunClass]
     rows = [
         [cell(task.task), task.runs, *(f"{task.counts.get(name.value, 0):,}" for name in RunClass)]
-        for task in sorted(result.by_task, key=lambda item: natural(item.task))
+        for task in sorted(result.by_task, key=_most_different)[:_MAX_TASKS]
     ]
     print_table(columns, rows, out=out)
+
+
+def _most_different(task: TaskClasses) -> tuple[object, ...]:
+    """Sort key: tasks with divergent pairs first, then by the weaker classes; equal ones by name."""
+    from samework.cli.output import natural
+
+    weakest_first = (RunClass.DIVERGENT, RunClass.TESTS, RunClass.TREE, RunClass.UNRESOLVED)
+    return (*(-task.counts.get(name.value, 0) for name in weakest_first), natural(task.task))
 
 
 def _print_task(task: TaskClasses, out: Console) -> None:

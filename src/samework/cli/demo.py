@@ -10,6 +10,7 @@ import typer
 
 from samework.cli.options import StoreOption
 from samework.errors import InputError
+from samework.model.words import Consequence
 
 if TYPE_CHECKING:
     from samework.model.results import ForkNode
@@ -91,7 +92,8 @@ def _end(place: Path, report: Path) -> None:
     from samework.text import visible
 
     out = console()
-    forks = samework.api.open(place).forks(changed_work=True)
+    found = samework.api.open(place).forks(changed_work=True)
+    forks = [fork for fork in found if fork.consequence is not Consequence.UNKNOWN]
     print_heading("What changed work", out=out)
     for fork in forks:
         print_wrapped(_sentence(fork), out=out, lead="  ")
