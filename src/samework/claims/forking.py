@@ -119,7 +119,8 @@ def fork_attributed(fields: Mapping[str, FieldDifference], facts: Facts) -> Iter
     names = ", ".join(field.field for field in factors)
     check = groups_check(fields, _GROUPS, besides=frozenset(field.field for field in factors))
     if len(factors) > 1:
-        aliases = tuple(Finding(field.field, f"{field.field} differs too") for field in factors)
+        words = "these fields differ together and cannot be told apart"
+        aliases = tuple(Finding(field.field, words) for field in factors)
         check = Check(missing=aliases) + check
     if facts.self_repeat_disagreements is None:
         check += Check(missing=(Finding("self_repeats", "self-repeats in both arms unrecorded"),))
@@ -131,7 +132,7 @@ def fork_attributed(fields: Mapping[str, FieldDifference], facts: Facts) -> Iter
         f"attribution of the fork to {names}",
         check,
         _ladder(names, facts),
-        remark=_rung(check, names),
+        remark=_rung(check, len(factors)),
     )
 
 
@@ -149,6 +150,8 @@ def _ladder(names: str, facts: Facts) -> str:
     return f"the fork co-varies with {names}, all else being equal"
 
 
-def _rung(check: Check, names: str) -> str:
+def _rung(check: Check, n_factors: int) -> str:
     """What may be said instead where the attribution is blocked."""
-    return f"it co-varies with {names}" if check.missing and not check.differing else ""
+    if check.differing or not check.missing:
+        return ""
+    return "the fork co-varies with it" if n_factors == 1 else "the fork co-varies with them"

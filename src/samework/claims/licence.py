@@ -114,7 +114,7 @@ def _demonstrated(fields: Mapping[str, FieldDifference], facets: Mapping[str, Fa
     bound = 1 - 0.05 ** (1 / max(facts.n_replays, 1))
     return concluded(
         "exact_replay_demonstrated",
-        "exact replay demonstrated",
+        "demonstration of exact replay",
         check,
         f"exact replay is demonstrated by {facts.n_replays} replay(s); their failure rate is below {bound:.3g} "
         "at 95 % confidence",

@@ -205,7 +205,7 @@ def test_attribution_climbs_the_ladder_one_rung_at_a_time():
         return claim.verdict, claim.sentence
 
     assert said()[0] == "not_establishable"
-    assert said()[1].endswith("it co-varies with kv.dtype")
+    assert said()[1].endswith("the fork co-varies with it")
     assert said(self_repeat_disagreements=1)[0] == "refuted"
     verdict, sentence = said(self_repeat_disagreements=0)
     assert (verdict, sentence) == ("licensed", "the fork co-varies with kv.dtype, all else being equal")
