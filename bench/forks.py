@@ -11,11 +11,15 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from samework.forks import first_divergence, forks
 from samework.forks.trie import PACKAGE
 from samework.store.connection import create_store, open_store
 from samework.store.sql import load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 N_STEPS, N_RUNS = 200, 20
 LIMIT_S = 3.0
@@ -60,7 +64,7 @@ where seq = hash(run_key) % $n_steps
 """
 
 
-def timed(what, times: int = 3) -> float:
+def timed(what: Callable[[], object], times: int = 3) -> float:
     best = float("inf")
     for _ in range(times):
         start = time.perf_counter()
