@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from samework.model.events import Event, ToolCall
 
 _REWRITES = frozenset({EventKind.CONTEXT_EDIT, EventKind.SYSTEM, EventKind.TOOLS})
+_KIND_MARKS = {kind: bytes([place]) for place, kind in enumerate(EventKind)}
+_sha256 = hashlib.sha256
 _NONE = b"\xff"  # never part of UTF-8: a missing part is not an empty one
+_NO_DIGEST = _NONE * 32  # in the place of a digest
 
 
 class CallDigest(msgspec.Struct, frozen=True, gc=False):
@@ -99,8 +102,9 @@ def ids_bytes(ids: Sequence[int]) -> bytes:
     return made.tobytes()
 
 
-def _written(call: ToolCall, made: CallDigest) -> tuple[bytes, bytes]:
-    return raw_bytes(call.name), made.arguments_sha256
+def _written(call: ToolCall, made: CallDigest) -> bytes:
+    tool = raw_bytes(call.name)
+    return len(tool).to_bytes(4, "little") + tool + made.arguments_sha256
 
 
 class RunDigester:
@@ -142,16 +146,16 @@ class RunDigester:
         if event.kind is EventKind.COMPLETION:
             self._step += 1
             calls = tuple(self._call(call.name, call.arguments, call.is_json) for call in event.calls)
-            action = parts_digest(*(call.canonical_sha256 for call in calls)) if calls else None
+            action = _sha256(b"".join(call.canonical_sha256 for call in calls)).digest() if calls else None
             tokens, prompt = self._ids(event)
         raw = raw_bytes(event.text)
-        body = hashlib.sha256(raw).digest()
-        reasoning = None if event.reasoning is None else hashlib.sha256(raw_bytes(event.reasoning)).digest()
+        body = _sha256(raw).digest()
+        reasoning = None if event.reasoning is None else _sha256(raw_bytes(event.reasoning)).digest()
         if event.kind is EventKind.COMPLETION:
             digest = self._completion(event, body, reasoning, calls, action)
         else:
             digest = self._other(event, body)
-        chain = hashlib.sha256((prev or b"") + event.kind.encode() + b"\0" + digest).digest()
+        chain = _sha256((prev or b"") + event.kind.encode() + b"\0" + digest).digest()
         self._chain, self._seq = chain, seq + 1
         n_tokens = len(event.token_ids) if event.token_ids is not None else None
         return EventDigests(
@@ -172,11 +176,9 @@ class RunDigester:
 
     def _call(self, name: str, arguments: str, is_json: bool) -> CallDigest:
         canonical = self._masker.mask(canonical_arguments(arguments) if is_json else RAW + arguments)
-        return CallDigest(
-            canonical,
-            parts_digest(raw_bytes(name), raw_bytes(canonical)),
-            hashlib.sha256(raw_bytes(arguments)).digest(),
-        )
+        tool = raw_bytes(name)
+        called = len(tool).to_bytes(4, "little") + tool + raw_bytes(canonical)
+        return CallDigest(canonical, _sha256(called).digest(), _sha256(raw_bytes(arguments)).digest())
 
     def _completion(
         self,
@@ -186,17 +188,17 @@ class RunDigester:
         calls: tuple[CallDigest, ...],
         action: bytes | None,
     ) -> bytes:
-        visible = body + (reasoning or _NONE)
-        self._text.update(visible if reasoning else visible.ljust(64, _NONE))
+        visible = body + (reasoning or _NO_DIGEST)
+        self._text.update(visible)
         if action is not None:
             self._n_calls += len(calls)
             self._actions.update(action)
-        written = [part for call, made in zip(event.calls, calls, strict=True) for part in _written(call, made)]
-        self._refuter.update(parts_digest(visible, *written))
+        written = b"".join([_written(call, made) for call, made in zip(event.calls, calls, strict=True)])
+        self._refuter.update(len(written).to_bytes(8, "little") + visible + written)
         self._usage(event)
         self._n_raw += event.is_raw_text
         self._reasoning_hidden |= event.reasoning_hidden
-        return parts_digest(visible, action or _NONE)
+        return _sha256(visible + (action or _NO_DIGEST)).digest()
 
     def _usage(self, event: Event) -> None:
         usage = event.usage
@@ -243,17 +245,18 @@ class RunDigester:
     def _other(self, event: Event, body: bytes) -> bytes:
         before = self._masker.n_masked_bytes
         text = self._masker.mask(event.text)
-        masked = body if text == event.text else hashlib.sha256(raw_bytes(text)).digest()
+        masked = body if text is event.text else _sha256(raw_bytes(text)).digest()
         if event.kind in _REWRITES and self._n_uncovered:
             self._context_broken = True
         if event.kind is not EventKind.END:
-            self._prompt_text.update(parts_digest(event.kind.encode(), body))
+            self._prompt_text.update(_KIND_MARKS[event.kind] + body)
         if event.kind is not EventKind.OBSERVATION:
             return masked
         self._n_observation_masked += self._masker.n_masked_bytes - before
         self._n_observations += 1
         self._recorder_cut |= event.truncated_by_recorder
-        digest = parts_digest(masked, _NONE if event.exit_status is None else str(event.exit_status).encode())
+        status = _NONE if event.exit_status is None else str(event.exit_status).encode()
+        digest = _sha256(masked + status).digest()
         self._observations.update(digest)
         return digest
 
