@@ -2,8 +2,9 @@
 -- Parameters: $keys list of bigint (run_key) or NULL for all. Reads the temp tables signature and trajectory_form (equivalence).
 -- Columns: run_key bigint, run_id text, task text, arm text,
 --   kind text, complete boolean, tokenizer text, damage_offset bigint, observations_cut boolean, prompt_grade text,
---   temperature text, temperature_requested text, seed text, seed_requested text (canonical JSON), then, of
---   tree, tests, actions, observations and outcome, what it compares by (*_c, NULL: cannot be) and the value.
+--   temperature text, temperature_requested text, seed text, seed_requested text (canonical JSON), then what the run
+--   compares by: oid, tcd, pat, pata (tree, strongest first), tst, tsta, ran (tests), actions, observations, outcome;
+--   each with *_c, NULL where it cannot be compared.
 with sampling as (
     select m.run_key,
            max(value) filter (field = 'sampling.temperature') as temperature,
