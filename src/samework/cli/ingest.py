@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 EXAMPLE = "samework ingest fixtures/kv-path/code-016"
 
 _MAX_LISTED = 20
+_READ = frozenset({"new", "known", "incomplete"})
+_PARTLY = frozenset({"refused", "incomplete"})
 
 
 def command(
@@ -68,7 +70,7 @@ def command(
 
     Exit status: 0 something was read or known; 2 nothing could be read.
     """
-    from samework.cli.output import print_json
+    from samework.cli.output import note, print_json
     from samework.cli.progress import ByteProgress
 
     place = opened(store)
@@ -89,8 +91,11 @@ def command(
         print_json(summary)
     else:
         _print(summary)
-    read = summary.n_new + summary.n_known + summary.n_incomplete + summary.n_joined
-    return 2 if summary.n_refused and not read else 0
+    if any(source.status in _READ for source in summary.sources):
+        return 0
+    if not summary.n_refused:
+        note("Nothing here is a run, a patch or a test report that a reader knows; samework formats lists the formats.")
+    return 2
 
 
 def _print(summary: IngestSummary) -> None:
@@ -99,7 +104,7 @@ def _print(summary: IngestSummary) -> None:
     from samework.cli.output import STYLES, console, note, print_wrapped
 
     out = console()
-    _print_listed(summary, ("refused", "incomplete"))
+    _print_listed(summary)
     counts = [
         ("new", summary.n_new, "run", ""),
         ("joined", summary.n_joined, "run", " by artifacts that came beside or after them"),
@@ -117,10 +122,11 @@ def _print(summary: IngestSummary) -> None:
         note(f"{summary.n_bytes / 1e6:,.1f} MB in {summary.seconds:,.1f} s.")
 
 
-def _print_listed(summary: IngestSummary, statuses: tuple[str, ...]) -> None:
+def _print_listed(summary: IngestSummary) -> None:
+    """The sources that were not read whole."""
     from samework.cli.output import note, print_source
 
-    listed = [source for source in summary.sources if source.status in statuses]
+    listed = [source for source in summary.sources if source.status in _PARTLY or source.n_findings]
     for source in listed[:_MAX_LISTED]:
         print_source(source)
     if len(listed) > _MAX_LISTED:

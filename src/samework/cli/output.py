@@ -260,7 +260,7 @@ def print_source(outcome: SourceOutcome) -> None:
     out = console(stderr=True)
     place = visible(outcome.place or outcome.path, one_line=True)
     said = visible(outcome.message or "", one_line=True)
-    if outcome.status == "incomplete" and outcome.runs and not outcome.hint:
+    if (outcome.status == "incomplete" or outcome.n_findings) and outcome.runs and not outcome.hint:
         said = said or "read as far as it goes"
         said += f"; samework show {outcome.runs[0]} says what that prevents"
     code = f"  [{outcome.code}]" if outcome.code else ""

@@ -38,7 +38,7 @@ def files(bundle: Source) -> list[tuple[str, Source]]:
     """
     run = read_document(_run_json(bundle))
     names = sorted({RUN, *_references(run)} - set(_directories(run)))
-    return [(name, found) for name in names if (found := bundle.child(name)) is not None]
+    return [(name, found) for name in names if (found := _named(bundle, name)) is not None]
 
 
 def worktree(bundle: Source) -> TreeRecord | None:
@@ -80,6 +80,18 @@ def hashed(source: Source) -> tuple[str, int]:
             made.update(part)
             n_bytes += len(part)
     return made.hexdigest(), n_bytes
+
+
+def _named(bundle: Source, name: str) -> Source | None:
+    try:
+        return bundle.child(name)
+    except InputError as error:
+        raise InputError(
+            error.message,
+            place=error.place,
+            hint="Its run.json names the file. Copy it into the bundle, and name it from there.",
+            code=error.code,
+        ) from error
 
 
 def _run_json(bundle: Source) -> Source:

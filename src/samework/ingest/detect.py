@@ -50,19 +50,25 @@ def detect(source: Source) -> Reader:
             best, confidence = candidate, sure
     if best is None or confidence < MIN_CONFIDENCE:
         raise UnknownFormat(
-            f"no reader knows this: {seen(head, is_dir=source.is_dir)}", place=visible(source.path), hint=_BUNDLE_HINT
+            f"no reader knows this: {_seen_directory(source) if source.is_dir else seen(head)}",
+            place=visible(source.path),
+            hint=_BUNDLE_HINT,
         )
     return best
 
 
-def seen(head: bytes, *, is_dir: bool = False) -> str:
+def _seen_directory(source: Source) -> str:
+    if source.child("run.json") is None:
+        return "a directory without run.json"
+    return "a directory whose run.json has none of the keys of a bundle"
+
+
+def seen(head: bytes) -> str:
     """What the first bytes look like, in words.
 
     >>> seen(b'{"sessionId": "1", "parentUuid": null, "cwd": "/w"}')
     'a JSON object with cwd, parentUuid, sessionId; it resembles a Claude Code session (no reader yet)'
     """
-    if is_dir:
-        return "a directory without run.json"
     if not head.strip():
         return "an empty file"
     if head.startswith((*ZIP_MAGICS, ZSTD_MAGIC, GZIP_MAGIC)):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from samework.ingest.index import Index
     from samework.ingest.trees import Trees
     from samework.model.reader import Source
+    from samework.model.results import SnapshotResult
     from samework.store.write import BatchWriter
 
 _MOVED = ("test_report", "run_outcome", "run_invariant", "run_tree", "patch", "patch_path", "manifest_field", "defect")
@@ -31,8 +32,8 @@ _ONE_ROW = frozenset({"run_tree", "patch"})
 class Landing:
     """Lands the runs and artifacts of one source.
 
-    new, known, incomplete, joined: run ids. n_added: artifacts added to runs that were known. notes: sentences for the
-    source's line in the summary.
+    new, known, incomplete, joined: run ids. n_added: artifacts added to runs that were known. n_findings: places, and
+    parts that a run names, that could not be used. notes: sentences for the source's line in the summary.
     """
 
     def __init__(
@@ -48,7 +49,7 @@ class Landing:
         self.incomplete: list[str] = []
         self.joined: list[str] = []
         self.notes: list[str] = []
-        self.n_events = self.n_added = 0
+        self.n_events = self.n_added = self.n_findings = 0
         self._nth: dict[tuple[str, str, bytes], int] = {}
 
     def known_run(self, facts: RunIdentity, run_id: str | None) -> KnownRun | None:
@@ -112,8 +113,18 @@ class Landing:
         self.n_events += assembly.fold.n_events if assembly.fold is not None else 0
         reason = assembly.incomplete_reason
         if reason is not None and not self.incomplete:
-            self.notes.append(f"incomplete: {shortened(reason, 200)}")
+            self.notes.append(self._said(assembly, reason))
+        elif reason is None and assembly.findings and not self.n_findings:
+            self.notes.append(f"not whole: {self._said(assembly, assembly.findings[0].damage.reason)}")
+        self.n_findings += len(assembly.findings)
         (self.new if reason is None else self.incomplete).append(run_id)
+
+    def _said(self, assembly: RunAssembly, reason: str) -> str:
+        """A reason, after the file of the source that it is about where that is not the source itself."""
+        path = next((each.path for each in assembly.findings if each.damage.reason == reason), self.identity.path)
+        inner = path.removeprefix(self.identity.path).strip("/")
+        place = f"{shortened(inner, 120)}, " if inner and inner != path.strip("/") else ""
+        return f"{place}{shortened(reason, 200)}"
 
     def _run_row(self, assembly: RunAssembly, known: KnownRun) -> dict[str, object]:
         start, end, fold = assembly.start, assembly.end, assembly.fold
@@ -154,6 +165,7 @@ class Landing:
             tree = self.trees.recorded(assembly.tree, self.source, patch)
             if tree is not None:
                 artifacts.tree_row(rows, tree)
+                self._note_tree(tree)
         artifacts.manifest_rows(rows, assembly.facts)
         for outcome in assembly.outcomes.values():
             self._outcome(known, outcome, self.identity.path)
@@ -161,6 +173,11 @@ class Landing:
         rows.flush(self.writer, known.key)
         for report in assembly.reports:
             self.report(known, report, known.layout)
+
+    def _note_tree(self, tree: SnapshotResult) -> None:
+        if tree.oid is None and tree.null_reason is not None:
+            self.n_findings += 1
+            self.notes.append(f"no tree: {shortened(tree.null_reason, 200)}")
 
     def _patch_from_tree(self, assembly: RunAssembly) -> None:
         """A base and a patch are a patch that was submitted, whether their repository is at hand or not."""

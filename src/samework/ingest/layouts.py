@@ -97,21 +97,25 @@ def _part(text: str) -> str:
 def units(paths: list[Path], settings: IngestSettings) -> list[Unit]:
     """All sources of some paths, in the order in which they are to be read.
 
-    Raises: InputError: a path does not exist. UsageError: the layout or the format is not known.
+    A path that does not exist, or a directory that cannot be listed, is a source with its error beside the others.
+
+    Raises: InputError: none of the paths exists. UsageError: the layout or the format is not known.
     """
     pattern = Pattern(settings.layout) if settings.layout else None
     reader = registry.reader(settings.format) if settings.format else None
     found: list[Unit] = []
     seen: set[str] = set()
-    for root in paths:
-        if not root.exists():
-            raise InputError("there is no such file or directory", place=visible(str(root)), code="no-such-path")
+    absent = [_absent(root) for root in paths if not root.exists()]
+    if len(absent) == len(paths) and absent[0].error is not None:
+        raise absent[0].error
+    for root in (root for root in paths if root.exists()):
         for place in _walk(root):
-            real = str(place.resolve())
-            if real not in seen:
+            if isinstance(place, Unit):
+                found.append(place)
+            elif (real := str(place.resolve())) not in seen:
                 seen.add(real)
                 found.append(_unit(place, root, reader, pattern))
-    return sorted(found, key=lambda unit: (_ORDER.get(unit.reader.name, 0) if unit.reader else 0, unit.path))
+    return absent + sorted(found, key=lambda unit: (_ORDER.get(unit.reader.name, 0) if unit.reader else 0, unit.path))
 
 
 def matching_units(pattern: Pattern, start: Path) -> list[Unit]:
@@ -142,17 +146,31 @@ def _unit_of(place: Path, root: Path, reader: Reader | None, fields: dict[str, s
         return Unit(stored, stored, root, named, None, fields, error)
 
 
-def _walk(root: Path) -> Iterator[Path]:
+def _absent(root: Path) -> Unit:
+    stored = FileSource(root)
+    place = visible(str(root))
+    error = InputError("there is no such file or directory", place=place, code="no-such-path")
+    return Unit(stored, stored, root, named=True, error=error)
+
+
+def _walk(root: Path) -> Iterator[Path | Unit]:
     if not root.is_dir():
         yield root
         return
-    inside = root.resolve()
-    yield from _walk_directory(root, inside, frozenset())
+    yield from _walk_directory(root, root, frozenset())
 
 
-def _walk_directory(folder: Path, inside: Path, owned: frozenset[Path]) -> Iterator[Path]:
-    entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    if any(entry.name == bundle_files.RUN and entry.is_file() for entry in entries):
+def _walk_directory(folder: Path, root: Path, owned: frozenset[Path]) -> Iterator[Path | Unit]:
+    """Sources below a folder; the folder itself with its error where it cannot be listed."""
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError as error:
+        stored = DirSource(folder)
+        reason = visible(error.strerror or str(error))
+        refusal = InputError(f"the directory cannot be read: {reason}", place=visible(str(folder)))
+        yield Unit(stored, stored, root, named=True, error=refusal)
+        return
+    if any(entry.name == bundle_files.RUN and _is_file(entry) for entry in entries):
         yield folder
         owned |= {folder / name for name in bundle_files.owned_names(DirSource(folder))}
     for entry in entries:
@@ -160,6 +178,14 @@ def _walk_directory(folder: Path, inside: Path, owned: frozenset[Path]) -> Itera
         if path in owned or entry.name.startswith("."):
             continue
         if entry.is_dir(follow_symlinks=False):
-            yield from _walk_directory(path, inside, owned)
-        elif entry.is_file() and (not entry.is_symlink() or path.resolve().is_relative_to(inside)):
+            yield from _walk_directory(path, root, owned)
+        elif _is_file(entry) and (not entry.is_symlink() or path.resolve().is_relative_to(root.resolve())):
             yield path
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a file or leads to one; a link that leads nowhere or around in a circle does not."""
+    try:
+        return entry.is_file()
+    except OSError:
+        return False

@@ -15,6 +15,7 @@ from samework.canon.rulesets import DEFAULT_RULESETS
 from samework.decode.source import BytesSource, DirSource, FileSource
 from samework.errors import InputError, UnknownFormat
 from samework.ingest import bundle_files
+from samework.ingest.advice import advice
 from samework.ingest.identity import SourceIdentity
 from samework.ingest.index import Index
 from samework.ingest.landing import Landing
@@ -56,7 +57,7 @@ def ingest(
         What became of each source.
 
     Raises:
-        InputError: a path does not exist. UsageError: a layout or format is not known. StoreError: nothing of the
+        InputError: none of the paths exists. UsageError: a layout or format is not known. StoreError: nothing of the
         open batch is stored, all batches before it are.
     """
     settings = settings or IngestSettings()
@@ -204,6 +205,7 @@ class _Session:
             notes.insert(0, f"joined to {len(joined)} run{'s' if len(joined) > 1 else ''}")
         if n_findings:
             notes.append(f"{n_findings} places could not be read")
+        n_findings += landing.n_findings
         message = shortened("; ".join(notes), 400) if notes else None
         is_told = False
         for status, runs in (
@@ -212,10 +214,11 @@ class _Session:
             ("known", [run for run in landing.known if run not in joined]),
         ):
             if runs:
-                self._note(unit, status, tuple(dict.fromkeys(runs)), None if is_told else message)
+                said = (None, 0) if is_told else (message, n_findings)
+                self._note(unit, status, tuple(dict.fromkeys(runs)), *said)
                 is_told = True
         if not is_told:
-            self._note(unit, "known" if landing.n_added == 0 and joined else "new", (), message)
+            self._note(unit, "known" if landing.n_added == 0 and joined else "new", (), message, n_findings)
 
     # Identity and bytes
 
@@ -329,9 +332,11 @@ class _Session:
         if self.progress is not None:
             self.progress(min(self.done_bytes + offset, self.total_bytes), self.total_bytes, visible(unit.path))
 
-    def _note(self, unit: Unit, status: str, runs: tuple[str, ...], message: str | None = None) -> None:
+    def _note(
+        self, unit: Unit, status: str, runs: tuple[str, ...], message: str | None = None, n_findings: int = 0
+    ) -> None:
         name = unit.reader.name if unit.reader is not None else None
-        self.outcomes.append(SourceOutcome(visible(unit.path), status, name, runs, message))
+        self.outcomes.append(SourceOutcome(visible(unit.path), status, name, runs, message, n_findings=n_findings))
 
     def _refused(self, unit: Unit, error: InputError) -> None:
         is_stray = not unit.named and isinstance(error, UnknownFormat)
@@ -339,7 +344,14 @@ class _Session:
         name = unit.reader.name if unit.reader is not None else None
         self.outcomes.append(
             SourceOutcome(
-                visible(unit.path), status, name, (), error.message, code=error.code, place=error.place, hint=error.hint
+                visible(unit.path),
+                status,
+                name,
+                (),
+                error.message,
+                code=error.code,
+                place=error.place,
+                hint=advice(error),
             )
         )
         if status == "refused" and unit.reader is not None and error.code not in _PASSING:

@@ -195,7 +195,10 @@ class RunSummary(msgspec.Struct, frozen=True):
 
 
 class SourceOutcome(msgspec.Struct, frozen=True):
-    """What became of one source. status: new, known, incomplete, refused, skipped. message: one sentence for people."""
+    """What became of one source. status: new, known, incomplete, refused, skipped. message: one sentence for people.
+
+    n_findings: places of it, or parts that it names, that could not be used.
+    """
 
     path: str
     status: str
@@ -205,6 +208,7 @@ class SourceOutcome(msgspec.Struct, frozen=True):
     code: str | None = None
     place: str | None = None
     hint: str | None = None
+    n_findings: int = 0
 
 
 class IngestSummary(msgspec.Struct, frozen=True):

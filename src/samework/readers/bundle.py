@@ -273,21 +273,26 @@ def _tree(source: Source, tree: TreeReference) -> Iterator[Record]:
 def _invariants(source: Source, run: RunFile) -> Iterator[Record]:
     results: object = run.invariants
     if isinstance(results, str):
-        found = _part(source, results, "invariants")
+        name = results
+        found = _part(source, name, "invariants")
         if isinstance(found, Damage):
             yield found
             return
-        results = read_document(found)
+        try:
+            results = read_document(found)
+        except DamagedRecord as error:
+            yield Damage(0, found.size(), f"{shortened(name, 120)}: {error.message}", taints_run=False)
+            return
     if results is None:
         return
     if not isinstance(results, dict):
         yield Damage(0, 0, "the invariants are no object of name and result", code="unusable-field", taints_run=False)
         return
-    for name, value in results.items():
+    for invariant, value in results.items():
         if value is None or isinstance(value, bool):
-            yield Invariant(name, value)
+            yield Invariant(invariant, value)
         else:
-            reason = f"invariant {shortened(name, 80)!r}: its result is neither true, false nor null"
+            reason = f"invariant {shortened(invariant, 80)!r}: its result is neither true, false nor null"
             yield Damage(0, 0, reason, code="unusable-field", taints_run=False)
 
 
