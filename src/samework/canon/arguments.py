@@ -7,7 +7,6 @@ Integers beyond 2^53 are tagged, so that 9007199254740993 differs from 900719925
 from __future__ import annotations
 
 import json
-import re
 
 import orjson
 import rfc8785
@@ -41,25 +40,30 @@ def canonical_arguments(raw: str) -> str:
         return RAW + raw
 
 
-# A number that is no small integer, an escape by code point, or DEL: the quick way does not judge these.
-_NOT_PLAIN = re.compile(r"\d[.eE]|\d{16}|\\u")
+# Of a flat object, values of these types have one spelling; -0 and long integers are told by re-serialising.
+_PLAIN_TYPES = frozenset({str, bool, type(None), int})
 
 
 def _plain(raw: str) -> str | None:
-    """Canonical form of the common case, by orjson; None where the careful way must decide.
+    """Canonical form of the common case, a flat object in ASCII without escapes by code point; None for all others.
 
     Re-serialising gives the text back only if it had no duplicate key and no odd spelling; with ASCII keys the order
     by bytes is the order by UTF-16 units.
     """
-    if not raw.isascii() or _NOT_PLAIN.search(raw) is not None:
+    if not raw.isascii() or "\\u" in raw:
         return None
     try:
         value = orjson.loads(raw)
-        if orjson.dumps(value).decode() != raw and json.dumps(value) != raw:
-            return None
-        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
-    except (orjson.JSONDecodeError, TypeError, RecursionError):
+    except orjson.JSONDecodeError:
         return None
+    if type(value) is not dict or not _PLAIN_TYPES.issuperset(map(type, value.values())):
+        return None
+    if any(type(part) is int and not -_SAFE <= part <= _SAFE for part in value.values()):
+        return None
+    compact = orjson.dumps(value).decode()
+    if compact != raw and json.dumps(value) != raw:
+        return None
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode() if len(value) > 1 else compact
 
 
 def canonical_value(value: object) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _TIME = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?"
 
+_DASHED = re.compile(r"-(?:[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-|\d\d[T ]\d\d:)").search
 _HEAD = 256  # a harness writes its own lines first
 
 # kind, guard without which the pattern cannot match, pattern
@@ -24,11 +25,11 @@ _KINDS: tuple[tuple[str, Callable[[str], object], re.Pattern[str]], ...] = (
     ("TMP", lambda text: "/tmp/" in text, re.compile(r"(?:/private)?(?<![\w.])/tmp/[A-Za-z0-9_][\w.+-]*")),  # noqa: S108
     (
         "UUID",
-        re.compile(r"-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-").search,
+        _DASHED,
         re.compile(rf"(?<![0-9a-fA-F-]){_UUID}(?![0-9a-fA-F-])", re.IGNORECASE),
     ),
-    ("TIME", re.compile(r"-\d\d[T ]\d\d:").search, re.compile(rf"(?<!\d){_TIME}(?!\d)")),
-    ("ADDR", lambda text: "0x" in text, re.compile(r"\b0x[0-9a-fA-F]{6,16}\b")),
+    ("TIME", _DASHED, re.compile(rf"(?<!\d){_TIME}(?!\d)")),
+    ("ADDR", re.compile(r"x[0-9a-fA-F]{6}").search, re.compile(r"\b0x[0-9a-fA-F]{6,16}\b")),
     (
         "DURATION",
         re.compile(r"\.\d+ ?s").search,
@@ -64,8 +65,9 @@ class Masker:
         """The text with declared values replaced; counts what it replaced in `n_masked_bytes`."""
         if self._roots is not None:
             text = self._roots.sub(self._workspace, text)
+        is_dashed = _DASHED(text)
         for kind, guard, pattern in _KINDS:
-            if guard(text):
+            if is_dashed if guard is _DASHED else guard(text):
                 text = pattern.sub(lambda found, kind=kind: self._ordinal(kind, found.group()), text)  # type: ignore[misc]
         return text
 
