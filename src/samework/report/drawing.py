@@ -99,7 +99,7 @@ def strip_chart(
 ) -> StripChart:
     """Bars for the margins around a fork; heights are capped, the true margin is in the title."""
     tau = NEAR_TIE.get(unit or "", 0.5)
-    step = width / max(len(strip.margins), 12)
+    step = width / max(len(strip.margins), 20)
     bars = []
     for place, margin in enumerate(strip.margins):
         offset = strip.start + place

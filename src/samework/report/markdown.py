@@ -1,0 +1,290 @@
+"""A report as Markdown that can stand in a comment: untrusted text stays text, and the whole stays under the limit.
+
+A fence is longer than any run of backticks inside it; pipes, brackets and tags are escaped; `@` and `#` lose their
+power to notify or link. Refuses to exceed 65,536 characters: what does not fit is cut, and the cut is said.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from samework.report import sentences
+from samework.text import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from samework.model.results import FacetVerdict, ForkNode
+    from samework.report.data import PairPage, ReportData, StorePage, TaskPage, TreeView
+
+LIMIT = 65_536
+_NOTICE = "\n\n*Cut here: the whole report is longer than {limit:,} characters. The HTML has all of it.*\n"
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()<>|~#!$])")
+_LINK = re.compile(r"(?i)\b(https?|ftp)(:/)/|\b(www)\.")
+_SHOWN_ROWS = 200
+_ENTITY = {"<": "&lt;", ">": "&gt;"}
+
+
+def render_markdown(data: ReportData) -> str:
+    """The report as Markdown, at most `LIMIT` characters."""
+    if data.pair is not None:
+        blocks = _pair(data.pair)
+    elif data.task is not None:
+        blocks = _task(data.task)
+    elif data.store is not None:
+        blocks = _store(data.store)
+    else:
+        blocks = iter(())
+    footer = f"*samework {plain_text(data.version)}; text of runs is quoted, never obeyed.*"
+    return _limited(blocks, footer)
+
+
+def plain_text(value: object) -> str:
+    r"""Untrusted text inside a line: nothing in it is obeyed as Markdown, HTML, mention or link.
+
+    >>> plain_text("a|b <x> @org/team")
+    'a\\|b &lt;x&gt; &#64;org/team'
+    """
+    shown = visible(str(value), one_line=True).replace("&", "&amp;")
+    shown = _SPECIAL.sub(lambda found: _ENTITY.get(found[1], f"\\{found[1]}"), shown)
+    return _LINK.sub(_unlinked, shown).replace("@", "&#64;")
+
+
+def _unlinked(found: re.Match[str]) -> str:
+    return f"{found[1]}&#58;//" if found[1] else f"{found[3]}&#46;"
+
+
+def code(value: object) -> str:
+    """Untrusted text as inline code, also inside a table."""
+    shown = visible(str(value), one_line=True).replace("|", "\u2502")
+    ticks = "`" * (_longest_run(shown) + 1)
+    pad = " " if shown.startswith("`") or shown.endswith("`") or not shown.strip() else ""
+    return f"{ticks}{pad}{shown}{pad}{ticks}"
+
+
+def fenced(value: str, language: str = "text") -> str:
+    """Untrusted text as a block, in a fence longer than any run of backticks inside."""
+    fence = "`" * max(3, _longest_run(value) + 1)
+    return f"{fence}{language}\n{visible(value)}\n{fence}"
+
+
+def _longest_run(value: str) -> int:
+    return max((len(run) for run in re.findall(r"`+", value)), default=0)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table of cells that are Markdown already; at most 200 rows, the rest counted."""
+    made = list(rows)
+    lines = [head, ["---"] * len(head), *made[:_SHOWN_ROWS]]
+    text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    rest = len(made) - _SHOWN_ROWS
+    return text if rest <= 0 else f"{text}\n\n{sentences.counted(rest, 'more row')} left out."
+
+
+def _limited(blocks: Iterator[str], footer: str) -> str:
+    room = LIMIT - len(_NOTICE.format(limit=LIMIT)) - len(footer) - 2
+    made: list[str] = []
+    used = 0
+    for block in blocks:
+        if used + len(block) + 2 > room:
+            return "\n\n".join(made) + _NOTICE.format(limit=LIMIT) + "\n" + footer + "\n"
+        made.append(block)
+        used += len(block) + 2
+    return "\n\n".join([*made, footer]) + "\n"
+
+
+def _pair(page: PairPage) -> Iterator[str]:
+    result = page.result
+    yield f"# {plain_text(result.task)}: {result.run_class}"
+    for anomaly in result.anomalies:
+        yield f"> **Anomaly {plain_text(anomaly.code)}.** {plain_text(anomaly.text)}"
+    status = "" if result.status == "unresolved" else f" *({sentences.plain(result.status)})*"
+    possible = f" Possible: {', '.join(result.possible)}." if len(result.possible) > 1 else ""
+    yield f"**{result.run_class}**{status}: {sentences.meaning(result.run_class, result.status)}{possible}"
+    yield table(
+        ("", "run", "arm", "repeat", "record"),
+        [
+            (
+                name,
+                code(run.run_id),
+                plain_text(run.arm),
+                plain_text(run.repeat),
+                plain_text(f"{run.format}{'' if run.complete else ', incomplete'}"),
+            )
+            for name, run in (("A", page.a), ("B", page.b))
+        ],
+    )
+    yield "## Facets"
+    yield table(
+        ("facet", "verdict", "why", "evidence"),
+        [
+            (
+                facet,
+                _verdict(found),
+                plain_text(sentences.plain(found.reason)),
+                str(found.grade),
+            )
+            for facet in sentences.FACETS
+            if (found := result.facets.get(facet)) is not None
+        ],
+    )
+    yield from _pair_fork(page)
+    if page.tree is not None:
+        yield from _files(page.tree)
+    yield from _pair_tests(page)
+    yield from _pair_claims(page)
+
+
+def _verdict(found: FacetVerdict) -> str:
+    vacuous = " (vacuous)" if found.vacuous else ""
+    return f"{sentences.VERDICT_GLYPH[found.verdict]} {sentences.plain(found.verdict)}{vacuous}"
+
+
+def _pair_fork(page: PairPage) -> Iterator[str]:
+    fork = page.result.fork
+    if fork is None:
+        return
+    yield "## Where they part"
+    token = "" if fork.token_offset is None else f", token {fork.token_offset}"
+    yield (
+        f"Step {fork.step}, {sentences.plain(fork.event)}{token}; origin **{plain_text(fork.origin)}**; "
+        f"**{fork.consequence}**: {sentences.CONSEQUENCE[fork.consequence]}."
+    )
+    if page.fork is None:
+        return
+    for name, side in (("A", page.fork.a), ("B", page.fork.b)):
+        yield f"{name}:"
+        yield fenced("\n".join([side.text, *side.calls]))
+
+
+def _files(tree: TreeView) -> Iterator[str]:
+    yield "## Files"
+    if tree.note:
+        yield plain_text(tree.note)
+    elif not tree.files:
+        yield "The trees are the same."
+    for file in tree.files:
+        yield f"{code(file.path)}: {file.change}, +{file.n_added} \u2212{file.n_deleted}"
+        signs = {"added": "+", "deleted": "-", "context": " "}
+        lines = "\n".join(signs.get(line.kind, "") + line.text for line in file.lines)
+        if lines:
+            yield fenced(lines, "diff")
+
+
+def _pair_tests(page: PairPage) -> Iterator[str]:
+    tests = page.tests
+    if tests is None:
+        return
+    yield "## Tests"
+    n_differing = len(tests.differing) + tests.cut
+    yield (
+        f"{sentences.counted(tests.n_equal, 'node has', 'nodes have')} equal outcomes, "
+        f"{sentences.counted(n_differing, 'differs', 'differ')}."
+    )
+    if tests.differing:
+        yield table(
+            ("node", "A", "B"),
+            [
+                (code(test.node), ", ".join(test.a) or "absent", ", ".join(test.b) or "absent")
+                for test in tests.differing
+            ],
+        )
+
+
+def _pair_claims(page: PairPage) -> Iterator[str]:
+    if page.result.claims:
+        yield "## What may be claimed"
+        yield table(
+            ("claim", "verdict", "because"),
+            [
+                (plain_text(sentences.plain(c.claim)), sentences.plain(c.verdict), plain_text(c.sentence))
+                for c in page.result.claims
+            ],
+        )
+    differs = [field for field in page.result.manifest if field.state == "differs"]
+    if differs:
+        yield "## What produced them, where it differs"
+        yield table(("field", "A", "B"), [(code(f.field), plain_text(f.a), plain_text(f.b)) for f in differs])
+
+
+def _counts(counts: dict[str, int]) -> str:
+    names = [name for name in sentences.CLASSES if counts.get(name)]
+    return table(("class", "pairs"), [(name, f"{counts[name]:,}") for name in names])
+
+
+def _funnel(facets: dict[str, dict[str, int]]) -> str:
+    return table(
+        ("level", "pairs that differ", "unknown"),
+        [
+            (label, f"{facets[facet].get('different', 0):,}", f"{facets[facet].get('unknown', 0):,}")
+            for facet, label in sentences.FUNNEL
+            if facet in facets
+        ],
+    )
+
+
+def _forks(forks: Sequence[ForkNode]) -> str:
+    return table(
+        ("task", "what came of it", "where", "origin", "ways out"),
+        [
+            (
+                plain_text(fork.task),
+                f"**{fork.consequence}** {sentences.CONSEQUENCE[fork.consequence]}",
+                f"step {fork.step}, {sentences.plain(fork.event)}",
+                plain_text(fork.origin),
+                "; ".join(f"{len(branch.runs)}: {code(branch.excerpt[:80])}" for branch in fork.branches),
+            )
+            for fork in forks
+        ],
+    )
+
+
+def _arms(arms: dict[str, int]) -> str:
+    return ", ".join(f"{plain_text(arm)} ({n})" for arm, n in arms.items())
+
+
+def _task(page: TaskPage) -> Iterator[str]:
+    yield f"# {plain_text(page.classes.task)}"
+    yield f"{sentences.counted(page.classes.runs, 'run')}."
+    yield _counts(page.classes.counts)
+    yield "## Classes"
+    yield table(
+        ("tests", "files", "tokens", "runs", "arms", "one of them"),
+        [
+            (
+                *("?" if place is None else str(place) for place in (block.tests, block.tree, block.tokens)),
+                str(block.size),
+                _arms(block.arms),
+                code(block.representative),
+            )
+            for block in page.classes.classes
+        ],
+    )
+    if page.forks:
+        yield "## Where the runs part"
+        yield _forks(page.forks)
+    if page.facets:
+        yield "## From words to work"
+        yield _funnel(page.facets)
+
+
+def _store(page: StorePage) -> Iterator[str]:
+    classes = page.classes
+    yield "# Did the work change?"
+    for anomaly in classes.anomalies:
+        yield f"> **Anomaly {plain_text(anomaly.code)}.** {plain_text(anomaly.text)}"
+    yield f"{sentences.counted(classes.runs, 'run')} of {sentences.counted(classes.tasks, 'task')}."
+    yield _counts(classes.pairs)
+    yield "## From words to work"
+    yield _funnel(classes.facets)
+    yield "## Forks that changed work"
+    yield _forks(page.forks) if page.forks else "None is known."
+    yield "## Tasks"
+    yield table(
+        ("task", "runs", *sentences.CLASSES),
+        [
+            (plain_text(task.task), str(task.runs), *(f"{task.counts.get(name, 0):,}" for name in sentences.CLASSES))
+            for task in classes.by_task
+        ],
+    )
