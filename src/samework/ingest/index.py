@@ -6,6 +6,7 @@ Loaded once per ingest, kept up to date as sources land. Refuses to guess: a run
 from __future__ import annotations
 
 import hashlib
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Self
 
 from samework.canon.arguments import canonical_value
@@ -78,6 +79,7 @@ class Index:
         self.by_arm: dict[tuple[str, str], list[KnownRun]] = {}
         self.by_task: dict[str, list[KnownRun]] = {}
         self.by_source: dict[tuple[bytes, bytes], list[KnownRun]] = {}
+        self.by_folder: dict[str, list[KnownRun]] = {}
 
     @classmethod
     def of(cls, db: duckdb.DuckDBPyConnection) -> Self:
@@ -110,6 +112,13 @@ class Index:
         self.by_arm.setdefault((run.task, run.arm), []).append(run)
         self.by_task.setdefault(run.task, []).append(run)
         self.by_source.setdefault(source, []).append(run)
+        self.by_folder.setdefault(folder_of(run.path), []).append(run)
+
+    def met(self, run: KnownRun, root: str, path: str) -> None:
+        """Remember where a run was met again: what lies beside it there is its own."""
+        self.by_folder[folder_of(run.path)].remove(run)
+        run.root, run.path = root, path
+        self.by_folder.setdefault(folder_of(path), []).append(run)
 
     def remove(self, run: KnownRun) -> None:
         """Forget a run that another took in."""
@@ -118,6 +127,7 @@ class Index:
             self.by_content[run.task, run.arm, run.content],
             self.by_arm[run.task, run.arm],
             self.by_task[run.task],
+            self.by_folder[folder_of(run.path)],
             *self.by_source.values(),
         ):
             if run in held:
@@ -137,6 +147,15 @@ class Index:
         """The smallest ordinal from 1 that no run of the task and arm has."""
         taken = {run.repeat for run in self.by_arm.get((task, arm), [])}
         return next(name for ordinal in range(1, len(taken) + 2) if (name := str(ordinal)) not in taken)
+
+
+def folder_of(path: str) -> str:
+    """The directory that holds a path.
+
+    >>> folder_of("runs/a/report.json")
+    'runs/a'
+    """
+    return str(PurePath(path).parent)
 
 
 def run_identity(task: str, arm: str, repeat: str, content: bytes) -> str:

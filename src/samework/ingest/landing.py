@@ -72,7 +72,7 @@ class Landing:
 
     def note_known(self, run: KnownRun) -> None:
         """Remember that a run was met again, here."""
-        run.root, run.path = self.identity.root, self.identity.path
+        self.index.met(run, self.identity.root, self.identity.path)
         self.known.append(run.run_id)
 
     def run(self, assembly: RunAssembly, facts: RunIdentity) -> None:

@@ -13,6 +13,7 @@ import msgspec
 
 from samework.errors import InputError
 from samework.ingest.assembly import Report
+from samework.ingest.index import folder_of
 from samework.model.records import SuiteReport
 from samework.text import shortened, storable, visible
 
@@ -40,10 +41,16 @@ def join_loose(landing: Landing, records: list[SuiteReport | OutcomeRecord]) -> 
     """
     result = Joined()
     for record in records:
-        task = landing.identity.given.task or record.task or _folder_task(landing)
-        run = None if task is None else _run_of(landing, storable(task), record.arm, result)
+        task = landing.identity.given.task or record.task
+        beside = _beside(landing) if task is None else []
+        task = task or _folder_task(landing, beside)
+        run = beside[0] if len(beside) == 1 else None
+        if run is None and task is not None:
+            run = _run_of(landing, storable(task), record.arm, result)
         if run is None:
-            if task is None:
+            if len(beside) > 1:
+                result.ambiguous.append("its folder")
+            elif task is None:
                 result.unmatched.append("a task that it does not name")
             continue
         if _add(landing, run, record, task or ""):
@@ -57,8 +64,28 @@ def join_loose(landing: Landing, records: list[SuiteReport | OutcomeRecord]) -> 
     return result
 
 
-def _folder_task(landing: Landing) -> str | None:
-    """A report that names no task may lie in the folder of its task; only where such a task is stored."""
+def _beside(landing: Landing) -> list[KnownRun]:
+    """Runs whose trajectory lies in the same folder as a report that names no task."""
+    identity, given = landing.identity, landing.identity.given
+    found = landing.index.by_folder.get(folder_of(identity.path), [])
+    return [
+        run
+        for run in found
+        if run.has_trajectory
+        and run.layout != "bundle"  # a bundle is a folder of its own
+        and run.root == identity.root
+        and given.arm in {None, run.arm}
+        and given.repeat in {None, run.repeat}
+    ]
+
+
+def _folder_task(landing: Landing, beside: list[KnownRun]) -> str | None:
+    """A report that names no task may lie in the folder of its task; only where such a task is stored.
+
+    A folder that holds runs of its own says nothing of a task that happens to have its name.
+    """
+    if beside:
+        return beside[0].task if len(beside) == 1 else None
     name = PurePath(landing.identity.path).parent.name
     return name if name in landing.index.by_task else None
 

@@ -129,7 +129,7 @@ class _Session:
         if is_known and reader.name not in _LOOSE:
             runs = self.index.by_source.get(identity.key, [])
             for run in runs:
-                run.root, run.path = identity.root, identity.path
+                self.index.met(run, identity.root, identity.path)
             self._note(unit, "known", tuple(run.run_id for run in runs))
             return
         if is_large:
