@@ -19,6 +19,10 @@ Table = tuple[tuple[int, int], tuple[int, int]]
 _TIE = 1 + 1e-9
 """Outcomes whose probabilities differ by less are equally likely; only rounding sets them apart."""
 
+_N_SEARCH = 512
+"""Starting points of the search for the worst rate; with scipy's default of 32 it can stop 2 % short of it.
+There the groups are columns, so tables are turned before: the margins held fixed are the groups' sizes."""
+
 
 class OddsRatio(NamedTuple):
     """Conditional maximum likelihood odds ratio with its exact interval; infinite where a cell is empty."""
@@ -94,7 +98,7 @@ def fisher(table: Table, *, alternative: Alternative = "two-sided") -> float:
 
 
 def barnard(table: Table) -> float:
-    """Barnard's unconditional two-sided p: more power than Fisher's, found by numerical search (1 % or so).
+    """Barnard's unconditional two-sided p: more power than Fisher's, found by numerical search.
 
     Raises:
         ValueError: a count below 0, or a group without items.
@@ -107,12 +111,11 @@ def barnard(table: Table) -> float:
     from scipy.stats import barnard_exact
 
     _check_table(table)
-    # scipy's groups are columns.
-    return float(barnard_exact(np.transpose(table)).pvalue)
+    return float(barnard_exact(np.transpose(table), n=_N_SEARCH).pvalue)
 
 
 def boschloo(table: Table) -> float:
-    """Boschloo's unconditional two-sided p: never above Fisher's doubled tail, by numerical search (1 % or so).
+    """Boschloo's unconditional two-sided p: never above Fisher's doubled tail, by numerical search.
 
     Raises:
         ValueError: a count below 0, or a group without items.
@@ -125,7 +128,7 @@ def boschloo(table: Table) -> float:
     from scipy.stats import boschloo_exact
 
     _check_table(table)
-    return float(boschloo_exact(np.transpose(table)).pvalue)
+    return float(boschloo_exact(np.transpose(table), n=_N_SEARCH).pvalue)
 
 
 def conditional_odds_ratio(table: Table, *, confidence: float = 0.95) -> OddsRatio:
