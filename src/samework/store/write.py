@@ -268,7 +268,7 @@ class BatchWriter:
             return
         try:
             rows = arrow.arrow_table(table, pending)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError) as error:
+        except (pa.ArrowInvalid, TypeError, OverflowError, UnicodeEncodeError) as error:
             raise ValueError(f"{table}: {error}") from error
         if not rows.num_rows:
             return
@@ -309,7 +309,7 @@ class BatchWriter:
         known = self._db.execute(query).fetchall()
         if not known:
             return rows
-        held = pa.array([row[0] for row in known], pa.binary())
+        held = arrow.array([row[0] for row in known], pa.binary())
         return rows.filter(compute.invert(compute.is_in(rows["sha256"], value_set=held)))
 
     def _delete_where(self, table: str, condition: str, values: list[object]) -> int:
