@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from samework.report.data import ForkSide, ForkView, PairPage, Party, ReportData, StorePage, Strip, TaskPage
+import msgspec
+
+from samework.report.data import ForkView, PairPage, Party, ReportData, StorePage, Strip, TaskPage
 from samework.report.redact import cleaned, shared_head
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from samework.model.results import ClassesResult, ForkNode, PairResult, RunSummary, TaskClasses
-    from samework.report.data import RulesetNote, TestsView, TreeView
+    from samework.report.data import ForkSide, RulesetNote, TestsView, TreeView
 
 STRIP_TOKENS = 24
 EXCERPT_CHARACTERS = 4000
@@ -114,7 +116,7 @@ def store_report(
 def fork_view(
     a: ForkSide, b: ForkSide, *, before: str = "", token_offset: int | None = None, margin_unit: str | None = None
 ) -> ForkView:
-    """The two sides of a fork, cut to what can be read: text around the first difference, margins around the fork.
+    """The two sides of a fork, margins cut to those around it. Texts stay whole until secrets are out of them.
 
     Args:
         a: the whole text, the calls and, where recorded, the strip with `start=0` over the whole completion.
@@ -123,17 +125,24 @@ def fork_view(
         token_offset: first differing token of the completion.
         margin_unit: nats or logits.
     """
-    n_common = shared_head(a.text, b.text)
+    sides = [msgspec.structs.replace(side, strip=_window(side.strip, token_offset)) for side in (a, b)]
+    return ForkView(sides[0], sides[1], before, 0, margin_unit)
+
+
+def _excerpt(fork: ForkView) -> ForkView:
+    """Texts cut to what can be read, around the first difference."""
+    n_common = shared_head(fork.a.text, fork.b.text)
     start = max(0, n_common - EXCERPT_CHARACTERS // 4)
-    sides = [
-        ForkSide(
-            side.text[start : start + EXCERPT_CHARACTERS],
-            tuple(call[:EXCERPT_CHARACTERS] for call in side.calls),
-            _window(side.strip, token_offset),
+    a, b = (
+        msgspec.structs.replace(
+            side,
+            text=side.text[start : start + EXCERPT_CHARACTERS],
+            calls=tuple(call[:EXCERPT_CHARACTERS] for call in side.calls),
         )
-        for side in (a, b)
-    ]
-    return ForkView(sides[0], sides[1], before[-EXCERPT_CHARACTERS // 4 :], n_common - start, margin_unit)
+        for side in (fork.a, fork.b)
+    )
+    before = fork.before[-EXCERPT_CHARACTERS // 4 :]
+    return ForkView(a, b, before, n_common - start, fork.margin_unit)
 
 
 def _window(strip: Strip | None, offset: int | None) -> Strip | None:
@@ -158,4 +167,8 @@ def _report(
     from importlib.metadata import version
 
     made = ReportData(kind, title, version("samework"), pair, task, store, tuple(rulesets))
-    return cleaned(made, redact=redact)
+    clean = cleaned(made, redact=redact)
+    if clean.pair is None or clean.pair.fork is None:
+        return clean
+    page = msgspec.structs.replace(clean.pair, fork=_excerpt(clean.pair.fork))
+    return msgspec.structs.replace(clean, pair=page)

@@ -20,7 +20,7 @@ from samework.report.data import Redaction, ReportData
 from samework.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 _VALUE = r"[^\s\"'`,;<>{}()\[\]|\\&]"
 _STRONG = r"api[_-]?keys?|apikey|passw(?:or)?d|passwd|pwd|passphrase|secret|private[_-]?key|access[_-]?key|credentials?"
@@ -55,6 +55,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_.]*\Z")
 _MIN_ENTROPY_BITS = 4.0
 _MIN_CHANGES = 0.4
 _WEAK_LENGTH = 8
+_CODE_LENGTH = 32
 _DIGEST_HEX = 12
 
 
@@ -85,14 +86,14 @@ class Redactor:
     def _mark(self, reason: str, value: str) -> str:
         digest = hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_HEX]
         self._found[reason, digest] += 1
-        return f"[redacted {reason} sha256:{digest}]"
+        return f"[redacted {reason} sha256:{digest}]" + "\n" * value.count("\n")
 
     def _shaped(self, reason: str, found: re.Match[str]) -> str:
         return self._mark(reason, found.group())
 
     def _named(self, found: re.Match[str]) -> str:
         value, follows = found["value"], found.string[found.end() : found.end() + 1]
-        is_code = _IDENTIFIER.match(value) is not None and follows in {"(", "[", "."}
+        is_code = len(value) <= _CODE_LENGTH and _IDENTIFIER.match(value) is not None and follows in {"(", "[", "."}
         if _PLAIN.match(value) or is_code or value.startswith("[redacted"):
             return found.group()
         is_word = _IDENTIFIER.match(value) is not None or value.replace(".", "").isdigit()
@@ -138,7 +139,7 @@ def cleaned(data: ReportData, *, redact: bool = True) -> ReportData:
 
     made = msgspec.convert(_walk(msgspec.to_builtins(data), "", whole), ReportData)
     found = redactor.found or data.redactions
-    return msgspec.structs.replace(_realigned(made), redactions=found, is_redacted=redact or data.is_redacted)
+    return msgspec.structs.replace(made, redactions=found, is_redacted=redact or data.is_redacted)
 
 
 def _walk(value: object, name: str, whole: Callable[[str, str], str]) -> object:
@@ -152,18 +153,16 @@ def _walk(value: object, name: str, whole: Callable[[str, str], str]) -> object:
             whole("", key): _walk(item, own if own and key in {"a", "b"} else key, whole) for key, item in value.items()
         }
     if isinstance(value, list | tuple):
+        if name == "lines":
+            return _lines(value, whole)
         return [_walk(item, name, whole) for item in value]
     return value
 
 
-def _realigned(data: ReportData) -> ReportData:
-    """Count the shared head of the fork's texts again, now that they may have other lengths."""
-    if data.pair is None or data.pair.fork is None:
-        return data
-    fork = data.pair.fork
-    n_common = shared_head(fork.a.text, fork.b.text)
-    pair = msgspec.structs.replace(data.pair, fork=msgspec.structs.replace(fork, n_common=n_common))
-    return msgspec.structs.replace(data, pair=pair)
+def _lines(lines: Sequence[dict[str, str]], whole: Callable[[str, str], str]) -> list[dict[str, str]]:
+    """Lines of one file, cleaned as one text: a key may span several. Their number stays."""
+    cleaned_texts = whole("", "\n".join(line["text"].replace("\n", " ") for line in lines)).split("\n")
+    return [line | {"text": text} for line, text in zip(lines, cleaned_texts, strict=True)]
 
 
 def shared_head(left: str, right: str) -> int:

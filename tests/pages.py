@@ -1,0 +1,192 @@
+"""Made reports of each kind; `text` replaces every string that a run could have written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from samework.model.results import (
+    Anomaly,
+    Claim,
+    ClassBlock,
+    ClassesResult,
+    FacetVerdict,
+    FieldDifference,
+    ForkBranch,
+    ForkNode,
+    ForkPlace,
+    PairResult,
+    TaskClasses,
+)
+from samework.model.words import Consequence, Grade, RunClass, Status, Verdict
+from samework.report.build import fork_view, pair_report, store_report, task_report
+from samework.report.data import ForkSide, Party, RulesetNote, Strip, TestDifference, TestsView
+from samework.report.diff import file_change, tree_view
+
+if TYPE_CHECKING:
+    from samework.report.data import ReportData
+
+RULES = (RulesetNote("ab" * 32, "actions", "jcs", '{"numbers":"value"}'),)
+
+
+def parties(text: str | None = None) -> list[Party]:
+    """Five runs in three arms."""
+    arms = ["kept", "kept", "recomputed", "recomputed", "moved"]
+    return [
+        Party(
+            f"run{n}", text or "fix-add", text or arm, str(n), text or "events_jsonl", n_steps=2, n_calls=1, agent=text
+        )
+        for n, arm in enumerate(arms)
+    ]
+
+
+def fork(text: str | None = None, consequence: Consequence = Consequence.TESTS) -> ForkNode:
+    """A fork of five runs into three ways."""
+    ways = (("run0", "run1"), ("run2", "run3"), ("run4",))
+    branches = tuple(
+        ForkBranch(
+            runs,
+            {"tool": text or "edit", "arguments": text or f'{{"way":{n}}}'},
+            text or f"way {n}",
+            1,
+            1,
+            arms={text or f"arm{n}": len(runs)},
+        )
+        for n, runs in enumerate(ways)
+    )
+    return ForkNode(
+        text or "fix-add",
+        "00" * 32,
+        2,
+        3,
+        "completion",
+        text or "model/greedy",
+        consequence,
+        True,
+        branches,
+        evidence=text or "prompt ids equal",
+        consequence_reason=text or "trees_and_tests_differ",
+        token_offset=2,
+        margins=(0.04, 0.3),
+        margin_unit="logits",
+        margin_finding=text or "near_tie",
+    )
+
+
+def pair(text: str | None = None) -> ReportData:
+    """A divergent pair with everything that a page can show."""
+    words = {
+        "tokens": Verdict.DIFFERENT,
+        "text": Verdict.DIFFERENT,
+        "actions": Verdict.SAME,
+        "observations": Verdict.UNKNOWN,
+        "tree": Verdict.DIFFERENT,
+        "tests": Verdict.DIFFERENT,
+        "patch": Verdict.NOT_APPLICABLE,
+    }
+    facets = {
+        name: FacetVerdict(verdict, text or "digests_differ", Grade.DIRECT, "cd" * 32, detail=text)
+        for name, verdict in words.items()
+    }
+    place = ForkPlace(
+        2,
+        3,
+        "completion",
+        text or "model/greedy",
+        Consequence.TESTS,
+        text or "prompt ids equal",
+        2,
+        text or "prose",
+        0.04,
+        0.3,
+        "logits",
+        text or "near_tie",
+        n_shared_events=3,
+    )
+    result = PairResult(
+        "run0",
+        "run2",
+        text or "fix-add",
+        RunClass.DIVERGENT,
+        Status.ESTABLISHED,
+        (RunClass.DIVERGENT,),
+        (Anomaly("A1", text or "same tokens, different tree"),),
+        facets,
+        place,
+        (Claim(text or "tree_replay", "refuted", (text or "tree",), text or "the trees differ"),),
+        (
+            FieldDifference(text or "kv.dtype", "differs", text or "f16", text or "q8_0", "measured", "declared"),
+            FieldDifference("hw.threads", "equal", 1, 1, "measured", "measured"),
+            FieldDifference("cache.path", "not_comparable", text or "kept", None, "measured", None, "b"),
+        ),
+        (text or "a note",),
+    )
+    a, _, b, *_ = parties(text)
+    margins = tuple(0.04 if n == 2 else 1.0 + n for n in range(8))
+    view = fork_view(
+        ForkSide(text or "return a + b", (text or "edit {}",), Strip(margins, tuple(range(8)), 0, 8)),
+        ForkSide((text or "return ") + "sum((a, b))", (), Strip(margins[::-1], tuple(range(8)), 0, 8)),
+        before=text or "def add(a, b):",
+        token_offset=2,
+        margin_unit="logits",
+    )
+    old, new = f"def add(a, b):\n    return a - b\n{text or ''}", f"def add(a, b):\n    return a + b\n{text or 'x'}\n"
+    change = file_change(
+        text or "calc.py",
+        old.encode("utf-8", "replace"),
+        new.encode("utf-8", "replace"),
+        mode_a="100644",
+        mode_b="100755",
+        oid_a="12ee743" + "0" * 33,
+        oid_b="4693ad3" + "0" * 33,
+    )
+    tests = TestsView(
+        (TestDifference(text or "test_calc.py::test_add", ("passed",), (text or "failed",)),),
+        3,
+        quarantined=(text or "test_clock",),
+        suite=text or "calc",
+        env=text,
+        note=text,
+    )
+    tree = tree_view("aa" * 20, "bb" * 20, [change], note=None)
+    return pair_report(result, a, b, fork=view, tree=tree, tests=tests, rulesets=RULES)
+
+
+def blocks(text: str | None = None) -> TaskClasses:
+    """Three classes and a run that is not placed."""
+    return TaskClasses(
+        text or "fix-add",
+        6,
+        {"token-identical": 2, "tests-identical": 4, "divergent": 4, "unresolved": 5},
+        (
+            ClassBlock(1, 1, 1, 2, {text or "kept": 2}, "run0", ("run0", "run1")),
+            ClassBlock(1, 2, 1, 2, {"recomputed": 2}, "run2", ("run2", "run3")),
+            ClassBlock(2, 1, 1, 1, {"moved": 1}, "run4", ("run4",)),
+            ClassBlock(None, None, None, 1, {"lost": 1}, "run5", ("run5",), placed=False, not_refuted_from=(1, 2)),
+        ),
+        (text or "test_clock",),
+    )
+
+
+FACETS = {
+    "tokens": {"same": 2, "different": 8, "unknown": 5},
+    "actions": {"same": 6, "different": 4, "unknown": 5},
+    "tree": {"same": 2, "different": 8, "unknown": 5},
+    "tests": {"same": 6, "different": 4, "unknown": 5},
+}
+
+
+def task(text: str | None = None) -> ReportData:
+    """A task of six runs."""
+    return task_report(blocks(text), [fork(text)], parties(text), facets=FACETS, rulesets=RULES)
+
+
+def store(text: str | None = None) -> ReportData:
+    """A store of one task."""
+    counts = {"total": 15, **blocks().counts}
+    anomaly = Anomaly("A2", text or "same tree, different tests")
+    found = ClassesResult(6, 1, counts, FACETS, {}, (blocks(text),), anomalies=(anomaly,))
+    forks = [fork(text, Consequence.TREE), fork(text), fork(text, Consequence.COMPLETION_ONLY)]
+    return store_report(found, forks, parties(text), rulesets=RULES)
+
+
+KINDS = {"pair": pair, "task": task, "store": store}
