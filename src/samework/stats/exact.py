@@ -208,9 +208,10 @@ def stratified_exact(tables: Sequence[Table]) -> StratifiedExact:
     distribution, first, observed = np.ones(1), 0, 0
     for (a, b), (c, d) in _checked_strata(tables):
         low, high = max(0, a - d), min(a + b, a + c)
-        support = np.arange(low, high + 1)
-        distribution = np.convolve(distribution, hypergeom(a + b + c + d, a + c, a + b).pmf(support))
         first, observed = first + low, observed + a
+        if low < high:
+            parts = hypergeom(a + b + c + d, a + c, a + b).pmf(np.arange(low, high + 1))
+            distribution = np.convolve(distribution, parts)
     at = observed - first
     likely = distribution <= distribution[at] * _TIE
     return StratifiedExact(

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from samework.stats.counts import checked_count, checked_probability
 from samework.stats.intervals import Interval
 
@@ -119,6 +121,62 @@ def equivalence(b: int, c: int, n: int, *, margin: float) -> Equivalence:
     lower = float(norm.sf(tango_z(b, c, n, -margin)))
     upper = float(norm.cdf(tango_z(b, c, n, margin)))
     return Equivalence(lower, upper, max(lower, upper))
+
+
+def exact_equivalence(b: int, c: int, n: int, *, margin: float) -> Equivalence:
+    """As `equivalence`, with p values that do not pass their level: for claims, and for few items.
+
+    The score orders the outcomes; the p value is the probability of one as extreme, at the worst rate of flips that
+    the margin leaves open. With 40 items the score test alone rejects up to 5.5 % at a level of 5 %.
+
+    Args:
+        b: items that succeed under the first arm only.
+        c: items that succeed under the second arm only.
+        n: all items; time grows with n, about a second at 10,000.
+        margin: largest difference of rates that does not matter, in (0, 1).
+
+    Raises:
+        ValueError: counts that do not fit, or margin outside (0, 1).
+
+    Source: Hsueh, Liu and Chen 2001, Biometrics 57:478; the worst rate by search on a grid, then refined.
+
+    >>> found = exact_equivalence(13, 7, 1300, margin=0.01)
+    >>> round(found.p_non_inferior, 6), round(found.p, 4)
+    (0.000182, 0.0759)
+    """
+    _check_flips(b, c, n)
+    checked_probability(margin, "margin")
+    lower, upper = _worst_tail(b, c, n, margin), _worst_tail(c, b, n, margin)
+    return Equivalence(lower, upper, max(lower, upper))
+
+
+def _worst_tail(b: int, c: int, n: int, margin: float) -> float:
+    """Largest probability, over the rates with rate c - rate b = margin, of a score at least as large as this one."""
+    from scipy.optimize import minimize_scalar
+    from scipy.stats import binom
+
+    observed = tango_z(b, c, n, -margin) - 1e-9
+    most_c = next(k for k in range(n, -1, -1) if tango_z(n - k, k, n, -margin) >= observed)
+    # The score rises with b and falls with c, so the fewest b that are as extreme never fall as c rises.
+    fewest, at = [], 0
+    for k in range(most_c + 1):
+        while tango_z(at, k, n, -margin) < observed:
+            at += 1
+        fewest.append(at)
+    counts, needed = np.arange(most_c + 1), np.array(fewest) - 1
+
+    def tail(rate_b: float) -> float:
+        rate_c = rate_b + margin
+        given = binom.sf(needed, n - counts, min(1.0, rate_b / (1 - rate_c)))
+        return float((binom.pmf(counts, n, rate_c) * given).sum())
+
+    # Squared, so that the grid is dense where flips are rare.
+    grid = (1 - margin) / 2 * np.linspace(0, 1, 129) ** 2
+    tails = [tail(rate) for rate in grid]
+    best = int(np.argmax(tails))
+    around = (grid[max(0, best - 1)], grid[min(len(grid) - 1, best + 1)])
+    refined = minimize_scalar(lambda rate: -tail(rate), bounds=around, method="bounded", options={"xatol": 1e-10})
+    return min(1.0, max(tails[best], -float(refined.fun)))
 
 
 def smallest_margin(b: int, c: int, n: int, *, level: float = 0.05) -> float:
