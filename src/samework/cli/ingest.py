@@ -3,6 +3,7 @@
 # ruff: noqa: TC003 (Typer reads annotations at run time)
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 EXAMPLE = "samework ingest fixtures/kv-path/code-016"
 
 _MAX_LISTED = 20
+_MAX_REMARKS = 3
 _READ = frozenset({"new", "known", "incomplete"})
 _PARTLY = frozenset({"refused", "incomplete"})
 
@@ -118,8 +120,24 @@ def _print(summary: IngestSummary) -> None:
         if count or name == "new":
             lead = Text.assemble((f"{name:<10}", STYLES[name]), f"  {count:>{width},}  ")
             print_wrapped((noun if count == 1 else f"{noun}s") + what, out=out, lead=lead)
+    _print_remarks(summary)
     if summary.seconds > 1:
         note(f"{summary.n_bytes / 1e6:,.1f} MB in {summary.seconds:,.1f} s.")
+
+
+def _print_remarks(summary: IngestSummary) -> None:
+    """What was found about sources that were read whole, such as a tree that could not be taken: by sentence."""
+    from rich.text import Text
+
+    from samework.cli.output import console, note, print_wrapped
+
+    whole = [source for source in summary.sources if source.status not in _PARTLY and not source.n_findings]
+    remarks = Counter(source.message for source in whole if source.message)
+    for message, count in remarks.most_common(_MAX_REMARKS):
+        lead = Text(f"{'note':<10}  {count:,}  ")
+        print_wrapped(f"source{'s' if count > 1 else ''}: {message}", out=console(), lead=lead)
+    if len(remarks) > _MAX_REMARKS:
+        note(f"... and {len(remarks) - _MAX_REMARKS} more remarks; --json lists all.")
 
 
 def _print_listed(summary: IngestSummary) -> None:

@@ -118,7 +118,7 @@ def create_store(path: Path) -> StoreHandle:
 
     Raises: StoreError: something already lies there, or the directory cannot be written.
     """
-    path = Path(path)
+    path = Path(path).absolute()
     shown = visible(str(path), one_line=True)
     if is_store(path):
         raise StoreError("there is a store already", place=shown, code="store-exists")
@@ -149,7 +149,7 @@ def open_store(path: Path, *, read_only: bool, check_witness: bool = True) -> St
     Raises: NotFound: no store there. StoreLocked: another process holds it. StoreDamaged: its bytes are damaged.
         StoreError: it is newer than this program, or not a store of samework.
     """
-    path = Path(path)
+    path = Path(path).absolute()
     shown = visible(str(path), one_line=True)
     if not (path / DATABASE_NAME).is_file():
         raise NotFound("no store there", place=shown, hint="`samework init` makes one.", code="no-store")

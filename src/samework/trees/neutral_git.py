@@ -137,12 +137,13 @@ class NeutralGit:
             "XDG_CONFIG_HOME": self._dir.name,
             "TMPDIR": self._dir.name,
             "GIT_DIR": str(self.path),
-            "GIT_OBJECT_DIRECTORY": str(objects_path or self.path / "objects"),
+            # Git would read a relative path from where it runs, which is the working tree.
+            "GIT_OBJECT_DIRECTORY": str((objects_path or self.path / "objects").absolute()),
         }
         if alternates:
-            self._env["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = ":".join(_listed(path) for path in alternates)
+            self._env["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = ":".join(_listed(path.absolute()) for path in alternates)
         if work_tree is not None:
-            self._env["GIT_WORK_TREE"] = str(work_tree)
+            self._env["GIT_WORK_TREE"] = str(work_tree.absolute())
 
     def __enter__(self) -> Self:
         return self

@@ -34,7 +34,7 @@ class ObjectStore:
     """Objects of results by id. Ids are hex; their length tells the object format."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = path.absolute()
         self._backends: dict[str, Backend] = {}
         self._blob_sha256: dict[str, bytes] = {}
         self._complete: set[str] = set()
