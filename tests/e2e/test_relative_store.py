@@ -15,7 +15,7 @@ def samework(*args: str, cwd: Path) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "samework", *args], cwd=cwd, capture_output=True, text=True, check=True, timeout=120
     )
-    return done.stdout
+    return done.stdout if "--json" in args else done.stdout + done.stderr
 
 
 def test_trees_are_taken_into_a_store_named_relatively(root: Path, tmp_path: Path) -> None:
