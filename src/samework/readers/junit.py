@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from junitparser import Error, Failure, Skipped, TestCase
 
+from samework.canon.test_ids import masked_ids
 from samework.decode.document import read_bytes
 from samework.decode.strict_json import BOM
 from samework.decode.xml import parse_xml
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 _ROOT = re.compile(
     rb"(?:<\?xml[^>]*+>|<!--.*?-->|<!DOCTYPE(?:[^\[>]|\[[^\]]*+\])*+>|\s)*+<testsuites?[\s/>]", re.DOTALL
 )
-_ADDRESS = re.compile(r"(?<= at )0x[0-9a-fA-F]+|0x[0-9a-fA-F]{9,16}(?![0-9a-zA-Z])")
 _TEST_MODULE = re.compile(r"test_.+|.+_test|tests?|conftest|__init__")
 _CRASHED = re.compile(r"worker '[^']*' crashed while running")
 _COLLECTED_BADLY = frozenset({"collection failure", "collection skipped"})
@@ -213,26 +213,6 @@ def _n_module_parts(parts: list[str], file: str, *, from_pytest: bool) -> int:
     while n_parts and parts[n_parts - 1][:1].isupper():
         n_parts -= 1
     return n_parts if from_pytest else 0
-
-
-def masked_ids(nodes: list[str]) -> list[str]:
-    """Ids with memory addresses masked; ids that only an address tells apart are numbered in order.
-
-    >>> masked_ids(["t[<A at 0x7f00>]", "u[0x10]"])
-    ['t[<A at 0x<ADDR:1>>]', 'u[0x10]']
-    """
-    known: dict[str, list[str]] = {}
-    masked = []
-    for node in nodes:
-        plain = _ADDRESS.sub("0x<ADDR>", node)
-        if plain == node:
-            masked.append(node)
-            continue
-        alike = known.setdefault(plain, [])
-        if node not in alike:
-            alike.append(node)
-        masked.append(plain.replace("0x<ADDR>", f"0x<ADDR:{alike.index(node) + 1}>"))
-    return masked
 
 
 def _outcome(results: list[tuple[type, str, str]], status: str) -> tuple[NodeResult, str | None]:

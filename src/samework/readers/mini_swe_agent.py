@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from samework.canon.messages import content_text
 from samework.decode import strict_json
 from samework.decode.document import read_document
 from samework.decode.limits import MIB
@@ -163,7 +164,7 @@ def _last_word(messages: list[Any], info: dict[str, Any]) -> str | None:
     last = _object(messages[-1]) if messages else {}
     role, content = last.get("role"), last.get("content")
     if role == "exit":
-        return _text(content)
+        return content_text(content)
     if role != "user" or not isinstance(content, str):
         return None
     status = _string(info.get("exit_status"))
@@ -172,7 +173,7 @@ def _last_word(messages: list[Any], info: dict[str, Any]) -> str | None:
     if info:
         return None
     before = _object(messages[-2]) if len(messages) > 1 else {}
-    blocks = _blocks(_text(before.get("content"))) if before.get("role") == "assistant" else []
+    blocks = _blocks(content_text(before.get("content"))) if before.get("role") == "assistant" else []
     return content if len(blocks) == 1 and any(word in blocks[0] for word in _SUBMITS) else None
 
 
@@ -230,7 +231,7 @@ def _events(messages: list[Any]) -> Iterator[Event | Damage]:
             yield _observation(message, _string(message.get("tool_call_id")) or call_id)
         elif role in ("system", "user", "exit"):
             kind = EventKind.SYSTEM if role == "system" else EventKind.USER
-            yield Event(kind, text=_text(message.get("content")))
+            yield Event(kind, text=content_text(message.get("content")))
         else:
             yield Damage(0, 0, f"message {index} is not of a role that this format knows")
 
@@ -243,7 +244,7 @@ def _calls(step: int, message: dict[str, Any]) -> tuple[tuple[ToolCall, ...], st
     elif isinstance(message.get("tool_calls"), list):
         found = [_called(call) for call in message["tool_calls"]]
     else:
-        blocks = _blocks(_text(message.get("content")))
+        blocks = _blocks(content_text(message.get("content")))
         found = [(None, blocks[0].strip())] if len(blocks) == 1 else []
     calls = tuple(
         ToolCall("bash", command, call_id=given or f"s{step}.{place}", exact=False, is_json=False)
@@ -285,7 +286,7 @@ def _completion(message: dict[str, Any], calls: tuple[ToolCall, ...]) -> Event:
     details = said.get("reasoning_details")
     return Event(
         EventKind.COMPLETION,
-        text=_text(message.get("content")),
+        text=content_text(message.get("content")),
         reasoning=_string(said.get("reasoning")) or _string(said.get("reasoning_content")),
         reasoning_hidden=isinstance(details, list)
         and any(_object(part).get("type") == "reasoning.encrypted" for part in details),
@@ -310,7 +311,7 @@ def _usage(usage: dict[str, Any]) -> Usage | None:
 
 def _observation(message: dict[str, Any], call_id: str | None) -> Event:
     """What the model saw; the exit status from `extra`, else from the mark at the start of the default template."""
-    text, extra = _text(message.get("content")), _object(message.get("extra"))
+    text, extra = content_text(message.get("content")), _object(message.get("extra"))
     status = _number(extra.get("returncode"))
     if status is None and (marked := _RETURN_CODE.match(text)) is not None:
         status = int(marked.group(1))
@@ -327,19 +328,6 @@ def _time(epoch_s: Any) -> str | None:
         return datetime.fromtimestamp(epoch_s, UTC).isoformat()
     except (OverflowError, ValueError, OSError):
         return None
-
-
-def _text(content: Any) -> str:
-    """Text of a message: a string, or its text parts joined; parts of another kind are named."""
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list):
-        return ""
-    parts = []
-    for part in content:
-        words = _object(part).get("text")
-        parts.append(words if isinstance(words, str) else f"[{shortened(str(_object(part).get('type')), 40)}]")
-    return "".join(parts)
 
 
 def _patch(info: dict[str, Any], last: str | None, *, is_bare: bool) -> Iterator[PatchRecord | Damage]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from samework.canon.test_ids import masked_ids
 from samework.decode.document import read_document_checked
 from samework.errors import DamagedRecord
 from samework.model.reader import Evidence
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from samework.model.reader import Source
     from samework.model.records import Record
 
-_ADDRESS = re.compile(r"(?<= at )0x[0-9a-fA-F]+|0x[0-9a-fA-F]{9,16}(?![0-9a-zA-Z])")
 _FIRST_KEY = re.compile(rb'[\xef\xbb\xbf\s]*\{\s*"([^"]*)"\s*:')
 _KEYS = frozenset({b"created", b"collectors", b"duration", b"environment", b"exitcode", b"root", b"summary", b"tests"})
 _FAR_BYTES = 16 << 20
@@ -145,26 +145,6 @@ class _Nodes:
         return tuple(
             NodeOutcome(name, result, detail) for name, (_, result, detail) in zip(names, self.seen, strict=True)
         )
-
-
-def masked_ids(nodes: list[str]) -> list[str]:
-    """Ids with memory addresses masked; ids that only an address tells apart are numbered in order.
-
-    >>> masked_ids(["t[<A at 0x7f00>]", "t[<A at 0x7f10>]", "u[0x10]"])
-    ['t[<A at 0x<ADDR:1>>]', 't[<A at 0x<ADDR:2>>]', 'u[0x10]']
-    """
-    known: dict[str, list[str]] = {}
-    masked = []
-    for node in nodes:
-        plain = _ADDRESS.sub("0x<ADDR>", node)
-        if plain == node:
-            masked.append(node)
-            continue
-        alike = known.setdefault(plain, [])
-        if node not in alike:
-            alike.append(node)
-        masked.append(plain.replace("0x<ADDR>", f"0x<ADDR:{alike.index(node) + 1}>"))
-    return masked
 
 
 def _failed_phase(test: dict[str, object]) -> str | None:

@@ -13,6 +13,7 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from samework.canon.messages import content_text
 from samework.decode import strict_json
 from samework.decode.document import read_document
 from samework.errors import DamagedRecord
@@ -236,7 +237,7 @@ def _input(entry: Any) -> Event | Damage:
     if not isinstance(entry, dict):
         return _damage("an entry of `history` is no object")
     is_system = entry.get("role") == "system" and not entry.get("is_demo")
-    return Event(EventKind.SYSTEM if is_system else EventKind.USER, text=_text(entry.get("content")))
+    return Event(EventKind.SYSTEM if is_system else EventKind.USER, text=content_text(entry.get("content")))
 
 
 def _from_steps(steps: list[Any]) -> Iterator[Event | Damage]:
@@ -245,10 +246,10 @@ def _from_steps(steps: list[Any]) -> Iterator[Event | Damage]:
             yield _damage(f"step {number} of `trajectory` is no object")
             continue
         response = step.get("response")
-        yield from _completion(number, step, _text(step.get("thought") if response is None else response))
+        yield from _completion(number, step, content_text(step.get("thought") if response is None else response))
         observation = step.get("observation")
         if observation is not None:
-            yield Event(EventKind.OBSERVATION, text=_text(observation), call_id=_call_id(number))
+            yield Event(EventKind.OBSERVATION, text=content_text(observation), call_id=_call_id(number))
 
 
 def _completion(number: int, step: dict[str, Any], text: str) -> Iterator[Event | Damage]:
@@ -274,25 +275,12 @@ def _from_history(entries: list[Any]) -> Iterator[Event | Damage]:
         elif entry.get("role") == "assistant" and not entry.get("is_demo"):
             number += 1
             is_open = True
-            yield from _completion(number, entry, _text(entry.get("content")))
+            yield from _completion(number, entry, content_text(entry.get("content")))
         elif is_open and entry.get("role") in ("user", "tool"):
             is_open = False
-            yield Event(EventKind.OBSERVATION, text=_text(entry.get("content")), call_id=_call_id(number))
+            yield Event(EventKind.OBSERVATION, text=content_text(entry.get("content")), call_id=_call_id(number))
         else:
             yield _input(entry)
-
-
-def _text(content: Any) -> str:
-    """Text of a message: a string, or its text parts joined; parts of another kind are named."""
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list):
-        return ""
-    parts = []
-    for part in content:
-        words = _object(part).get("text")
-        parts.append(words if isinstance(words, str) else f"[{shortened(str(_object(part).get('type')), 40)}]")
-    return "".join(parts)
 
 
 def _reasoning(blocks: Any) -> tuple[str | None, bool]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from samework.canon.messages import content_text
 from samework.decode import strict_json
 from samework.decode.limits import DEFAULT, MIB, Limits
 from samework.errors import DamagedRecord
@@ -201,12 +202,12 @@ def _events(offset: int, messages: list[Any]) -> Iterator[Event | Damage]:
             calls, n_lost = _calls(step, message.get("tool_calls"))
             if n_lost:
                 yield Damage(offset, 0, f"message {index}: {n_lost} tool calls without a name or arguments")
-            yield Event(EventKind.COMPLETION, text=_text(message.get("content")), calls=calls, offset=offset)
+            yield Event(EventKind.COMPLETION, text=content_text(message.get("content")), calls=calls, offset=offset)
         elif isinstance(role, str) and role in _KINDS:
             call_id = message.get("tool_call_id") if role == "tool" else None
             yield Event(
                 _KINDS[role],
-                text=_text(message.get("content")),
+                text=content_text(message.get("content")),
                 call_id=call_id if isinstance(call_id, str) else None,
                 offset=offset,
             )
@@ -230,27 +231,13 @@ def _calls(step: int, recorded: Any) -> tuple[tuple[ToolCall, ...], int]:
     return tuple(calls), len(items) - len(calls)
 
 
-def _text(content: Any) -> str:
-    """Text of a message: a string, or its text parts joined; parts of another kind are named."""
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list):
-        return ""
-    parts = []
-    for part in content:
-        words = part.get("text") if isinstance(part, dict) else None
-        kind = part.get("type") if isinstance(part, dict) else None
-        parts.append(words if isinstance(words, str) else f"[{shortened(str(kind), 40)}]")
-    return "".join(parts)
-
-
 def _end(messages: list[Any], info: dict[str, Any]) -> RunEnd:
     """The simulated user's stop ends a run; an error is recorded in `info`; else the reason is not recorded."""
     error = info.get("error")
     if error is not None:
         return RunEnd(EndReason.ERROR, detail=shortened(str(error), 200))
     last = messages[-1] if messages else None
-    if isinstance(last, dict) and last.get("role") == "user" and _STOP in _text(last.get("content")):
+    if isinstance(last, dict) and last.get("role") == "user" and _STOP in content_text(last.get("content")):
         return RunEnd(EndReason.FINISHED, detail=_STOP)
     return RunEnd()
 

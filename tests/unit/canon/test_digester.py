@@ -1,0 +1,202 @@
+"""Masks, canonical arguments and the digests of a run: worked values, and what must and must not be equal."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+import rfc8785
+from hypothesis import given
+from hypothesis import strategies as st
+
+from samework.canon.arguments import canonical_arguments
+from samework.canon.digester import FacetDigest, RunDigester, parts_digest
+from samework.canon.masks import Masker
+from samework.model.events import Event, ToolCall, Usage
+from samework.model.words import EventKind, Grade
+
+COMPLETION, OBSERVATION, USER = EventKind.COMPLETION, EventKind.OBSERVATION, EventKind.USER
+
+
+def facets(*events: Event, tokenizer: str | None = "tok", recorder: str | None = "rec") -> dict[str, FacetDigest]:
+    digester = RunDigester(tokenizer=tokenizer, recorder=recorder)
+    for event in events:
+        digester.add(event)
+    return {facet.facet: facet for facet in digester.facets()}
+
+
+def test_equal_values_of_other_spelling_have_one_canonical_form() -> None:
+    assert canonical_arguments('{"b":1,"a":1.0}') == canonical_arguments('{"a":1,"b":1}') == '{"a":1,"b":1}'
+
+
+@pytest.mark.parametrize(
+    "raw", ['{"a":1,"a":2}', "{", "", '{"a":NaN}', '{"a":"\\ud800"}', '{"a":1e400}', "[" * 5000, '{"a":Infinity}']
+)
+def test_what_has_no_canonical_form_stays_its_own_text(raw: str) -> None:
+    assert canonical_arguments(raw) == "raw:" + raw
+
+
+def test_integers_beyond_doubles_stay_apart() -> None:
+    assert canonical_arguments("9007199254740993") == '{"$int":"9007199254740993"}'
+    assert canonical_arguments("9007199254740993") != canonical_arguments("9007199254740992")
+    assert canonical_arguments("-0") == canonical_arguments("0") == "0"
+
+
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=["Cs"]), max_size=5),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), max_size=4), inner, max_size=3),
+    max_leaves=8,
+)  # fmt: skip
+
+
+@given(_json, st.booleans(), st.booleans())
+def test_the_quick_way_and_the_careful_way_agree(value: object, spaced: bool, ascii_only: bool) -> None:
+    raw = json.dumps(value, separators=None if spaced else (",", ":"), ensure_ascii=ascii_only)
+    assert canonical_arguments(raw) == rfc8785.dumps(value).decode()  # type: ignore[arg-type]
+
+
+def test_the_same_tmp_file_twice_is_not_two_files() -> None:
+    same, other = Masker(), Masker()
+    assert [same.mask("/tmp/x1"), same.mask("/tmp/x1")] == ["<TMP:1>", "<TMP:1>"]
+    assert [other.mask("/tmp/y1"), other.mask("/tmp/y2")] == ["<TMP:1>", "<TMP:2>"]
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("id 123e4567-e89b-12d3-a456-426614174000.", "id <UUID:1>."),
+        ("at 2026-11-29T14:52:24.897Z", "at <TIME:1>"),
+        ("<A at 0xdeadbeef01>", "<A at <ADDR:1>>"),
+        ("3 passed in 0.12s", "3 passed in <DURATION:1>"),
+        ("Ran 3 tests in 0.012s", "Ran 3 tests in <DURATION:1>"),
+        ("Chunk ID: 1f2e3d\nWall time: 0.0502 seconds\nok", "Chunk ID: <CHUNK:1>\nWall time: <DURATION:1>\nok"),
+        ("http://localhost:8080/", "http://localhost:<PORT:1>/"),
+        ("cat /srv/agent/repo/a.py", "cat <WS>/a.py"),
+        ("cat /srv/agent/repository", "cat /srv/agent/repository"),
+        ("0x10 and version 2026-11-29", "0x10 and version 2026-11-29"),
+    ],
+)
+def test_masks(text: str, masked: str) -> None:
+    assert Masker(("/srv/agent/repo",)).mask(text) == masked
+
+
+@given(st.text(max_size=60))
+def test_masking_says_how_much_it_hid(text: str) -> None:
+    masker = Masker()
+    assert (masker.mask(text) == text) == (masker.n_masked_bytes == 0)
+
+
+@given(st.lists(st.binary(max_size=4), max_size=4), st.lists(st.binary(max_size=4), max_size=4))
+def test_no_two_splits_of_bytes_share_a_digest(a: list[bytes], b: list[bytes]) -> None:
+    assert (parts_digest(*a) == parts_digest(*b)) == (a == b)
+
+
+def test_calls_of_one_turn_are_not_those_of_two() -> None:
+    a, b = ToolCall("t", '{"a":1}'), ToolCall("t", '{"a":2}')
+    one = facets(Event(COMPLETION, calls=(a, b)))["actions"]
+    two = facets(Event(COMPLETION, calls=(a,)), Event(COMPLETION, calls=(b,)))["actions"]
+    assert one.digest != two.digest
+
+
+def test_prose_between_the_same_calls_is_no_other_action() -> None:
+    call = (ToolCall("t", '{"a":1}'),)
+    one = facets(Event(COMPLETION, "x", calls=call))
+    two = facets(Event(COMPLETION, "y", calls=call))
+    assert one["actions"].digest == two["actions"].digest
+    assert one["text"].digest != two["text"].digest
+
+
+def test_whitespace_in_arguments_is_another_text_and_the_same_action() -> None:
+    one = facets(Event(COMPLETION, calls=(ToolCall("t", '{"cmd":"ls"}'),)))
+    two = facets(Event(COMPLETION, calls=(ToolCall("t", '{"cmd": "ls"}'),)))
+    assert one["actions"].digest == two["actions"].digest
+    assert one["refuter"].digest != two["refuter"].digest
+
+
+def test_absent_reasoning_is_not_empty_reasoning() -> None:
+    none, empty = facets(Event(COMPLETION, "x")), facets(Event(COMPLETION, "x", reasoning=""))
+    assert none["text"].digest != empty["text"].digest
+
+
+def test_no_call_at_all_is_vacuous() -> None:
+    assert facets(Event(COMPLETION, "x"))["actions"].vacuous
+    assert not facets(Event(COMPLETION, calls=(ToolCall("t", "{}"),)))["actions"].vacuous
+
+
+def test_an_unrecorded_exit_status_is_not_zero() -> None:
+    none, zero = facets(Event(OBSERVATION, "x")), facets(Event(OBSERVATION, "x", exit_status=0))
+    assert none["observations"].digest != zero["observations"].digest
+
+
+def test_an_observation_cut_by_the_recorder_has_no_digest() -> None:
+    found = facets(Event(OBSERVATION, "x", truncated_by_recorder=True))["observations"]
+    assert (found.digest, found.null_reason) == (None, "recorder_truncated")
+
+
+def test_a_lone_surrogate_has_a_digest_of_its_own() -> None:
+    a, b = facets(Event(COMPLETION, "\ud800")), facets(Event(COMPLETION, "\ufffd"))
+    assert a["text"].digest != b["text"].digest
+
+
+def test_equal_chains_are_equal_prefixes() -> None:
+    first, second = RunDigester(), RunDigester()
+    shared = [Event(USER, "q"), Event(COMPLETION, "a")]
+    one = [first.add(event).chain for event in [*shared, Event(OBSERVATION, "x")]]
+    two = [second.add(event).chain for event in [*shared, Event(USER, "x")]]
+    assert one[:2] == two[:2]
+    assert one[2] != two[2]
+
+
+def test_token_ids_need_a_tokenizer() -> None:
+    event = Event(COMPLETION, token_ids=(1, 2), prompt_token_ids=(3,))
+    known, unknown = facets(event), facets(event, tokenizer=None)
+    assert (known["completion_tokens"].comparable is not None, known["completion_tokens"].grade) == (True, Grade.DIRECT)
+    assert (unknown["completion_tokens"].comparable, unknown["completion_tokens"].null_reason) == (None, "tokenizer")
+
+
+def test_ids_of_some_calls_only_are_no_ids_of_the_run() -> None:
+    found = facets(Event(COMPLETION, token_ids=(1,)), Event(COMPLETION))["completion_tokens"]
+    assert (found.digest, found.null_reason) == (None, "token_ids_partly_recorded")
+
+
+def _raw(n_prompt: int | None, prompt: tuple[int, ...] | None) -> Event:
+    return Event(COMPLETION, "x", token_ids=(1,), prompt_token_ids=prompt, n_prompt_tokens=n_prompt, is_raw_text=True)
+
+
+def test_a_later_prompt_vouches_for_an_earlier_one_of_the_same_raw_text() -> None:
+    found = facets(_raw(2, None), _raw(4, (1, 2, 3, 4)))["prompt_tokens"]
+    assert (found.null_reason, found.grade) == (None, Grade.IMPLIED)
+    assert found.comparable is not None
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        (_raw(None, None), _raw(4, (1, 2, 3, 4))),
+        (_raw(2, None),),
+        (_raw(2, None), Event(EventKind.CONTEXT_EDIT, "cut"), _raw(4, (1, 2, 3, 4))),
+        (Event(COMPLETION, "x", token_ids=(1,), n_prompt_tokens=2), _raw(4, (1, 2, 3, 4))),
+    ],
+    ids=["length unrecorded", "nothing later", "context edited", "chat, not raw text"],
+)
+def test_a_later_prompt_does_not_vouch_for_what_it_may_not_hold(events: tuple[Event, ...]) -> None:
+    assert facets(*events)["prompt_tokens"].comparable is None
+
+
+def test_usage_refutes_only_what_counts_too() -> None:
+    with_usage = facets(Event(COMPLETION, "x", usage=Usage(completion_tokens=3)))["refuter"]
+    without = facets(Event(COMPLETION, "x"))["refuter"]
+    assert with_usage.comparable != without.comparable
+
+
+def test_times_and_ids_of_records_are_no_content() -> None:
+    one = facets(Event(COMPLETION, "x", calls=(ToolCall("t", "{}", "call_1"),), time="1"))
+    two = facets(Event(COMPLETION, "x", calls=(ToolCall("t", "{}", "call_2"),), time="2"))
+    assert {name: facet.digest for name, facet in one.items()} == {name: facet.digest for name, facet in two.items()}
+
+
+def test_numbers_keep_their_value() -> None:
+    assert json.loads(canonical_arguments(f'{{"a":{math.pi}}}')) == {"a": math.pi}
