@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 _UNIT = 2**32
 """Sums of o ln o are kept as whole numbers of 1/2^32, so that equal tables are equal numbers."""
-_N_STATES = 20_000
-"""Distinct values up to which a distribution is counted out exactly; beyond that, permutations are sampled."""
-_N_WORK = 20_000_000
+_N_SPREADS, _N_STEPS, _N_WORK = 5_000, 200_000, 20_000_000
+"""Bounds on counting out exactly: ways to spread one value over branches, tables of an item, sums over items. Beyond
+them, permutations are sampled."""
 
 Kernel = dict[int, float]
 """Statistic -> probability."""
@@ -120,16 +120,21 @@ def _kernel(values: tuple[int, ...], branches: tuple[int, ...]) -> Kernel | None
 
     One value after the other is spread over the places that its predecessors left on each branch.
     """
+    if prod(n_runs + 1 for n_runs in branches[:-1]) > _N_SPREADS:
+        return None
     states: dict[tuple[tuple[int, ...], int], int] = {(branches, 0): 1}
+    n_steps = 0
     for n_runs in values:
         reached: Counter[tuple[tuple[int, ...], int]] = Counter()
         for (left, sums), ways in states.items():
-            for cells in _spreads(n_runs, left):
+            spreads = _spreads(n_runs, left)
+            n_steps += len(spreads)
+            if n_steps > _N_STEPS:
+                return None
+            for cells in spreads:
                 rest = tuple(free - cell for free, cell in zip(left, cells, strict=True))
                 gain = sum(map(_cell, cells))
                 reached[rest, sums + gain] += ways * prod(map(comb, left, cells))
-            if len(reached) > _N_STATES:
-                return None
         states = reached
     total = sum(states.values())
     return {sums: ways / total for (_, sums), ways in states.items()}
