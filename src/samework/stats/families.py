@@ -16,12 +16,17 @@ def holm(p_values: Sequence[float]) -> list[float]:
     Raises:
         ValueError: a value outside 0..1.
 
-    Source: Holm 1979, Scand. J. Stat. 6:65, by `statsmodels.stats.multitest.multipletests`.
+    Source: Holm 1979, Scand. J. Stat. 6:65. Own: `multipletests` of statsmodels collects all garbage at each call.
 
     >>> [round(p, 6) for p in holm([0.263176, 0.0005, 0.02])]
     [0.263176, 0.0015, 0.04]
     """
-    return _adjusted(p_values, "holm")
+    _check(p_values)
+    adjusted, least, n = [0.0] * len(p_values), 0.0, len(p_values)
+    for rank, place in enumerate(sorted(range(n), key=p_values.__getitem__)):
+        least = max(least, min(1.0, (n - rank) * p_values[place]))
+        adjusted[place] = least
+    return adjusted
 
 
 def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
@@ -32,19 +37,20 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
     Raises:
         ValueError: a value outside 0..1.
 
-    Source: Benjamini and Hochberg 1995, J. R. Stat. Soc. B 57:289, by `multipletests`.
+    Source: Benjamini and Hochberg 1995, J. R. Stat. Soc. B 57:289, by
+    `scipy.stats.false_discovery_control`.
 
     >>> [round(p, 6) for p in benjamini_hochberg([0.263176, 0.0005, 0.02])]
     [0.263176, 0.0015, 0.03]
     """
-    return _adjusted(p_values, "fdr_bh")
-
-
-def _adjusted(p_values: Sequence[float], method: str) -> list[float]:
-    if not all(0 <= p <= 1 for p in p_values):
-        raise ValueError("a p value is not between 0 and 1")
+    _check(p_values)
     if not p_values:
         return []
-    from statsmodels.stats.multitest import multipletests
+    from scipy.stats import false_discovery_control
 
-    return [float(p) for p in multipletests(list(p_values), method=method)[1]]
+    return [float(p) for p in false_discovery_control(list(p_values), method="bh")]
+
+
+def _check(p_values: Sequence[float]) -> None:
+    if not all(0 <= p <= 1 for p in p_values):
+        raise ValueError("a p value is not between 0 and 1")

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
+from statsmodels.stats.multitest import multipletests
 
 from samework.stats import exact, families
 
@@ -105,6 +106,12 @@ def test_holm_and_bh_are_their_step_definitions(p_values: list[float]) -> None:
         bh = min(min(1.0, n * p_values[order[later]] / (later + 1)) for later in range(place, n))
         assert down[i] == pytest.approx(holm, rel=1e-9, abs=1e-300)
         assert up[i] == pytest.approx(bh, rel=1e-9, abs=1e-300)
+
+
+def test_families_agree_with_statsmodels() -> None:
+    p_values = np.random.default_rng(1).random(20) ** 4
+    assert families.holm(p_values.tolist()) == pytest.approx(multipletests(p_values, method="holm")[1])
+    assert families.benjamini_hochberg(p_values.tolist()) == pytest.approx(multipletests(p_values, method="fdr_bh")[1])
 
 
 def test_what_is_no_probability_is_refused_by_families() -> None:
