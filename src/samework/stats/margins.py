@@ -142,7 +142,7 @@ def exact_equivalence(b: int, c: int, n: int, *, margin: float) -> Equivalence:
 
     >>> found = exact_equivalence(13, 7, 1300, margin=0.01)
     >>> round(found.p_non_inferior, 6), round(found.p, 4)
-    (0.000182, 0.0759)
+    (0.000191, 0.0759)
     """
     _check_flips(b, c, n)
     checked_probability(margin, "margin")
