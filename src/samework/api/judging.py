@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from samework.store.connection import StoreHandle
 
 N_ARMS_ACROSS = 2
+_ORIGINS = ("input", "harness", "environment", "model", "model-or-template", "termination", "unknown")
 
 
 def compare(handle: StoreHandle, a: str, b: str, *, strict: bool) -> PairResult:
@@ -86,6 +87,7 @@ def forks(
     """Branch nodes of the store."""
     from samework.forks import forks as find
 
+    _known("origin", origin and origin.split("/")[0], list(_ORIGINS))
     check_names(handle, task=task)
     return list(find(handle, task=task, tool_calls=tool_calls, changed_work=changed_work, origin=origin))
 

@@ -30,7 +30,8 @@ def command(
         typer.Option(
             "--origin",
             metavar="WORD",
-            help="Only forks of this origin: input, harness, environment, model, termination, unknown.",
+            help="Only forks of this origin: input, harness, environment, model, model-or-template, termination, "
+            "unknown; model/greedy for a part of one.",
             show_default=False,
         ),
     ] = None,

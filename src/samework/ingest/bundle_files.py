@@ -22,12 +22,15 @@ RUN = "run.json"
 _CHUNK_BYTES = 1 << 20
 
 
-def owned_names(bundle: Source) -> list[str]:
-    """run.json and every relative name in it, files and directories, existing or not; run.json alone if damaged."""
+def owned_names(bundle: Source) -> list[str] | None:
+    """run.json and every relative name in it, files and directories, existing or not.
+
+    None where run.json cannot be read: then nobody knows what is the bundle's own.
+    """
     try:
         run = read_document(_run_json(bundle))
     except InputError:
-        return [RUN]
+        return None
     return [RUN, *_references(run)]
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from samework.decode import strict_json
 from samework.decode.archive import GZIP_MAGIC, ZIP_MAGICS, ZSTD_MAGIC
+from samework.decode.source import DirSource
 from samework.decode.strict_json import NotJson
 from samework.errors import UnknownFormat
 from samework.ingest import registry
@@ -59,7 +60,7 @@ def detect(source: Source) -> Reader:
 
 def _seen_directory(source: Source) -> str:
     if source.child("run.json") is None:
-        return "a directory without run.json"
+        return "a directory without run.json" if isinstance(source, DirSource) else "an archive that holds no run.json"
     return "a directory whose run.json has none of the keys of a bundle"
 
 

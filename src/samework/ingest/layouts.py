@@ -172,7 +172,11 @@ def _walk_directory(folder: Path, root: Path, owned: frozenset[Path]) -> Iterato
         return
     if any(entry.name == bundle_files.RUN and _is_file(entry) for entry in entries):
         yield folder
-        owned |= {folder / name for name in bundle_files.owned_names(DirSource(folder))}
+        names = bundle_files.owned_names(DirSource(folder))
+        if names is None:
+            yield from _bundles_below(entries, root)
+            return
+        owned |= {folder / name for name in names}
     for entry in entries:
         path = Path(entry.path)
         if path in owned or entry.name.startswith("."):
@@ -181,6 +185,14 @@ def _walk_directory(folder: Path, root: Path, owned: frozenset[Path]) -> Iterato
             yield from _walk_directory(path, root, owned)
         elif _is_file(entry) and (not entry.is_symlink() or path.resolve().is_relative_to(root.resolve())):
             yield path
+
+
+def _bundles_below(entries: list[os.DirEntry[str]], root: Path) -> Iterator[Path | Unit]:
+    """Bundles below one whose run.json is damaged; its own files would land now, and again once it is mended."""
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
+            below = _walk_directory(Path(entry.path), root, frozenset())
+            yield from (found for found in below if isinstance(found, Unit) or found.is_dir())
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
