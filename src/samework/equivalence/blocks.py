@@ -72,11 +72,11 @@ def token_labels(runs: Sequence[PlacedRun]) -> dict[int, _Label]:
 
 
 def _numbered(found: dict[int, Hashable]) -> dict[int, _Label]:
-    """Number labels from 1, the largest class first, then by the smallest run_key."""
+    """Number labels from 1, the largest class first, then in the order of the runs."""
     sizes = Counter(label for label in found.values() if label is not None)
     first: dict[Hashable, int] = {}
-    for key in sorted(found):
-        first.setdefault(found[key], key)
+    for place, label in enumerate(found.values()):
+        first.setdefault(label, place)
     order = sorted(sizes, key=lambda label: (-sizes[label], first[label]))
     number = {label: place for place, label in enumerate(order, start=1)}
     return {key: None if label is None else number[label] for key, label in found.items()}

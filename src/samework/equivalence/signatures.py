@@ -205,9 +205,14 @@ def load_signatures(
 
 
 def placed_runs(handle: StoreHandle, arms: list[str] | None = None) -> dict[str, list[PlacedRun]]:
-    """Runs of each task, by task and run_key, from the temp table that `prepare` filled; of some arms only."""
+    """Runs of each task, by task, arm and run_id, from the temp table that `prepare` filled; of some arms only.
+
+    No order of ingest shows in what is made of them.
+    """
     columns = ", ".join(PlacedRun.__struct_fields__)
-    query = f"select {columns} from signature where $arms is null or list_contains($arms, arm) order by task, run_key"
+    query = (
+        f"select {columns} from signature where $arms is null or list_contains($arms, arm) order by task, arm, run_id"
+    )
     found: dict[str, list[PlacedRun]] = {}
     for row in handle.db.execute(query, {"arms": arms}).fetchall():
         found.setdefault(row[2], []).append(PlacedRun(*row))

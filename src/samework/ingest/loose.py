@@ -6,7 +6,7 @@ A report that fits no run, or more than one, is not joined, and the answer says 
 from __future__ import annotations
 
 import hashlib
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -72,10 +72,10 @@ def _beside(landing: Landing) -> list[KnownRun]:
         run
         for run in found
         if run.has_trajectory
-        and run.layout != "bundle"  # a bundle is a folder of its own
         and run.root == identity.root
         and given.arm in {None, run.arm}
         and given.repeat in {None, run.repeat}
+        and not Path(run.path).is_dir()  # a bundle is a folder of its own
     ]
 
 
