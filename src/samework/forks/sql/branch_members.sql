@@ -27,6 +27,8 @@ left_behind as (
     from silent_ends s
     join event e on e.prev = s.last_chain
     join runs r on r.run_key = e.run_key and r.task = s.task
+    union
+    select task, last_chain as prev from silent_ends group by all having min(end_reason) <> max(end_reason)
 ),
 nodes as (
     select task, prev from parted
