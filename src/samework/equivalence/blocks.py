@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from samework.equivalence.signatures import PlacedRun
 
 _Label = int | None
+_Block = tuple[_Label, _Label, _Label]
 
 
 class _Union:
@@ -88,15 +89,15 @@ def task_blocks(runs: Sequence[PlacedRun], *, treeless: bool) -> tuple[tuple[Cla
     Where the kind of run has no tree, the tree level is left out (None).
     """
     tests, trees, tokens = tests_labels(runs), tree_labels(runs), token_labels(runs)
-    groups: dict[tuple[_Label, _Label, _Label], list[PlacedRun]] = defaultdict(list)
+    groups: dict[_Block, list[PlacedRun]] = defaultdict(list)
     for run in runs:
         groups[tests[run.run_key], trees[run.run_key], tokens[run.run_key]].append(run)
     broken = _broken(runs, trees)
-    levels = [label for label in groups if label[1] is not None or treeless]
+    ordered = _in_order_of_display(groups)
+    levels = {label[:2] for label in ordered if label[1] is not None}
     blocks = []
-    for label, members in sorted(groups.items(), key=lambda item: tuple((part is None, part or 0) for part in item[0])):
+    for label, members in ordered.items():
         placed = label[1] is not None or (treeless and label[2] is not None)
-        open_to = () if placed else tuple(_not_refuted(members, levels, label))
         blocks.append(
             ClassBlock(
                 tests=label[0],
@@ -107,21 +108,29 @@ def task_blocks(runs: Sequence[PlacedRun], *, treeless: bool) -> tuple[tuple[Cla
                 representative=members[0].run_id,
                 runs=tuple(run.run_id for run in members),
                 placed=placed,
-                not_refuted_from=open_to,
+                not_refuted_from=() if placed else _not_refuted(levels, label[0]),
             )
         )
     return tuple(blocks), broken
 
 
-def _not_refuted(
-    members: Sequence[PlacedRun],
-    levels: Sequence[tuple[_Label, _Label, _Label]],
-    label: tuple[_Label, _Label, _Label],
-) -> list[int]:
-    """Tree classes from which unplaced runs are not refuted: those whose tests are equal or unknown on a side."""
-    del members
-    found = {tree for tests, tree, _ in levels if tree is not None and (None in (tests, label[0]) or tests == label[0])}
-    return sorted(found)
+def _in_order_of_display(groups: dict[_Block, list[PlacedRun]]) -> dict[_Block, list[PlacedRun]]:
+    """Blocks from the largest tests class down, unknown ones last; trees and tokens numbered as they come."""
+    order = sorted(groups, key=lambda label: tuple((part is None, part or 0) for part in label))
+    trees: dict[_Label, int] = {}
+    tokens: dict[_Label, int] = {}
+    found = {}
+    for of_tests, of_tree, of_tokens in order:
+        tree = None if of_tree is None else trees.setdefault(of_tree, len(trees) + 1)
+        token = None if of_tokens is None else tokens.setdefault(of_tokens, len(tokens) + 1)
+        found[of_tests, tree, token] = groups[of_tests, of_tree, of_tokens]
+    return found
+
+
+def _not_refuted(levels: set[tuple[_Label, _Label]], tests: _Label) -> tuple[int, ...]:
+    """Tree classes from which unplaced runs are not refuted: those whose tests are equal, or unknown on a side."""
+    found = {tree for of_tests, tree in levels if tree is not None and (None in (of_tests, tests) or of_tests == tests)}
+    return tuple(sorted(found))
 
 
 def _broken(runs: Sequence[PlacedRun], trees: dict[int, _Label]) -> list[str]:
