@@ -46,7 +46,6 @@ def verify_store(path: Path, *, objects_check: Callable[[Path], Iterable[str]] |
         return [Finding(_DATABASE, error.message), *_source_findings(path)]
     try:
         found = list(_database_findings(handle))
-        found += _missing_sources(handle)
         objects_path = handle.objects_path
     finally:
         handle.db.close()
@@ -57,47 +56,51 @@ def verify_store(path: Path, *, objects_check: Callable[[Path], Iterable[str]] |
 
 
 def _database_findings(handle: StoreHandle) -> Iterator[Finding]:
-    lost = witness.difference(handle.db, handle.root)
-    if lost is not None:
-        yield Finding(_DATABASE, lost)
-    for check in (_ledger_findings, _text_findings, _key_findings, _orphan_findings):
+    checks = (_witness_findings, _ledger_findings, _text_findings, _key_findings, _orphan_findings, _missing_sources)
+    for check in checks:
         try:
-            yield from check(handle.db)
+            yield from check(handle)
         except duckdb.Error as error:
             yield Finding(_DATABASE, f"its blocks do not read: {first_line(error)}")
             return
 
 
-def _ledger_findings(db: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
-    recorded = ledger.recorded_shares(db)
+def _witness_findings(handle: StoreHandle) -> Iterator[Finding]:
+    lost = witness.difference(handle.db, handle.root)
+    if lost is not None:
+        yield Finding(_DATABASE, lost)
+
+
+def _ledger_findings(handle: StoreHandle) -> Iterator[Finding]:
+    recorded = ledger.recorded_shares(handle.db)
     for table in ledger.counted_tables():
         told = recorded.get(table, ledger.Share())
-        held = ledger.held_share(db, table)
+        held = ledger.held_share(handle.db, table)
         if held.n_rows != told.n_rows:
             yield Finding(table, f"{held.n_rows} rows are held, the ledger counts {told.n_rows}")
         elif held != told:
             yield Finding(table, "its rows hash to another digest than the ledger's: some row was changed")
 
 
-def _text_findings(db: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
-    for (digest,) in db.execute(sql.load(_PACKAGE, "queries/changed_bodies")).fetchall():
+def _text_findings(handle: StoreHandle) -> Iterator[Finding]:
+    for (digest,) in handle.db.execute(sql.load(_PACKAGE, "queries/changed_bodies")).fetchall():
         yield Finding("body", f"the text under {digest} hashes to something else")
 
 
-def _key_findings(db: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
+def _key_findings(handle: StoreHandle) -> Iterator[Finding]:
     for name, table in ddl.tables_by_name().items():
         if name not in ddl.BULK_TABLES:
             continue
         key = ", ".join(map(quoted, ddl.primary_key(table)))
         query = f"SELECT count(*) FROM (SELECT 1 FROM main.{quoted(name)} GROUP BY {key} HAVING count(*) > 1)"  # noqa: S608
-        ((doubled,),) = db.execute(query).fetchall()
+        ((doubled,),) = handle.db.execute(query).fetchall()
         if doubled:
             yield Finding(name, f"{doubled} keys ({key.replace(chr(34), '')}) occur more than once")
 
 
-def _orphan_findings(db: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
+def _orphan_findings(handle: StoreHandle) -> Iterator[Finding]:
     for name, query in sql.scripts(_PACKAGE, "orphans"):
-        ((count,),) = db.execute(query).fetchall()
+        ((count,),) = handle.db.execute(query).fetchall()
         if count:
             table, _, missing = name.partition("-without-")
             yield Finding(table, f"{count} rows without their {missing}")

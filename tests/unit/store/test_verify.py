@@ -55,7 +55,7 @@ def test_a_flipped_bit_in_the_database_is_found(filled: Path) -> None:
     draw = random.Random(7)
     whole = (filled / "store.duckdb").read_bytes()
     blocks = [start for start in range(0, len(whole), 4096) if any(whole[start : start + 4096])]
-    for _ in range(8):
+    for _ in range(24):
         place = min(draw.choice(blocks) + draw.randrange(4096), len(whole) - 1)
         damaged = bytearray(whole)
         damaged[place] ^= 1 << draw.randrange(8)
