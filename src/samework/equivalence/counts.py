@@ -96,7 +96,10 @@ def _pattern_counts(
     counts = np.zeros((len(tasks), 3 ** len(names)), dtype=np.int64)
     for sign, arms in selection.terms():
         columns = handle.db.execute(_collapsed(names, where), {"arms": arms}).fetchnumpy()
-        values = [np.ma.filled(columns[name].astype(np.int64), -1) for name in ("task", "n", *_code_names(names))]
+        values = [
+            np.ma.filled(np.ma.asarray(columns[name], dtype=np.int64), -1)
+            for name in ("task", "n", *_code_names(names))
+        ]
         counts += sign * _comparable_pairs(values[0], values[1], values[2:], len(tasks))
     shaped = counts.reshape((len(tasks), *(3,) * len(names)))
     for axis in range(1, len(names) + 1):
