@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from junitparser import Error, Failure, Skipped, TestCase
 
-from samework.canon.test_ids import masked_ids
+from samework.canon.node_ids import masked_ids
 from samework.decode.document import read_bytes
 from samework.decode.strict_json import BOM
 from samework.decode.xml import parse_xml

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from samework.canon.test_ids import masked_ids
+from samework.canon.node_ids import masked_ids
 from samework.decode.document import read_document_checked
 from samework.errors import DamagedRecord
 from samework.model.reader import Evidence
