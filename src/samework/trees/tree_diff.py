@@ -6,7 +6,7 @@ Refuses to line up files that are binary, too large or too long; it says so inst
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from samework.errors import LimitExceeded
 from samework.trees.tree_objects import (
@@ -190,21 +190,36 @@ def _unified(old: list[str], new: list[str], context: int) -> TextDiff:
         tail += 1
     if len(old) + len(new) - 2 * (head + tail) > MAX_DIFF_LINES:
         return TextDiff("", "large")
-    start, stop = max(head - context, 0), max(tail - context, 0)
-    pieces = old[start : len(old) - stop], new[start : len(new) - stop]
-    groups = difflib.SequenceMatcher(None, *pieces, autojunk=False).get_grouped_opcodes(context)
     shown: list[str] = []
-    for group in groups:
+    for group in _BetweenEnds(old, new, head, tail).get_grouped_opcodes(context):
         first, last = group[0], group[-1]
-        spans = _span(first[1] + start, last[2] + start), _span(first[3] + start, last[4] + start)
-        shown.append(f"@@ -{spans[0]} +{spans[1]} @@\n")
+        shown.append(f"@@ -{_span(first[1], last[2])} +{_span(first[3], last[4])} @@\n")
         for word, i, j, k, m in group:
             if word == "equal":
-                shown += [" " + line for line in pieces[0][i:j]]
+                shown += [" " + line for line in old[i:j]]
             else:
-                shown += ["-" + line for line in pieces[0][i:j]]
-                shown += ["+" + line for line in pieces[1][k:m]]
+                shown += ["-" + line for line in old[i:j]]
+                shown += ["+" + line for line in new[k:m]]
     return TextDiff("".join(shown))
+
+
+_Step = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]
+
+
+class _BetweenEnds(difflib.SequenceMatcher[str]):
+    """Lines up what lies between common ends, which stay lined up with each other."""
+
+    def __init__(self, old: list[str], new: list[str], head: int, tail: int) -> None:
+        super().__init__(None, old[head : len(old) - tail], new[head : len(new) - tail], autojunk=False)
+        self._head: _Step = ("equal", 0, head, 0, head)
+        self._tail: _Step = ("equal", len(old) - tail, len(old), len(new) - tail, len(new))
+
+    def get_opcodes(self) -> list[_Step]:
+        """The steps from the old lines to the new ones, ends included."""
+        head = self._head[2]
+        between = [(word, i + head, j + head, k + head, m + head) for word, i, j, k, m in super().get_opcodes()]
+        ends = [[end] if end[1] < end[2] else [] for end in (self._head, self._tail)]
+        return [*ends[0], *between, *ends[1]]
 
 
 def _span(start: int, stop: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 
 import pytest
 from hypothesis import given
@@ -88,7 +89,7 @@ def test_a_repeated_key_is_reported_in_visible_text() -> None:
         (b"9" * 5000, "5000 digits", None),
         (b"1e400", "beyond a double", None),
         (b"1" + b"0" * 400 + b".0", "beyond a double", None),
-        (b'{"a":1,}', "not JSON", 7),
+        (b'{"a":1,}', "not JSON", 7 if sys.version_info < (3, 13) else 6),  # at the brace, later at the comma
         (b'{"a":\xff}', "not UTF-8", 5),
         (b"", "not JSON", 0),
         (b"{} {}", "not JSON", 3),
