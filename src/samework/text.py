@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 _LAST_BYTE = 0xFF
+_SURROGATE_LEAD = b"\xed"  # the first byte of every encoded surrogate, and of some letters
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
@@ -58,3 +59,17 @@ def storable(value: str) -> str:
 def raw_bytes(value: str) -> bytes:
     """The bytes on which identity is computed: UTF-8, lone surrogates passed through."""
     return value.encode("utf-8", "surrogatepass")
+
+
+def storable_bytes(raw: bytes) -> bytes:
+    """What `raw_bytes` gave, as UTF-8 that every program reads: lone surrogates become U+FFFD.
+
+    >>> storable_bytes(raw_bytes("a")), storable_bytes(raw_bytes(chr(0xD800))) == storable(chr(0xD800)).encode()
+    (b'a', True)
+    """
+    if _SURROGATE_LEAD in raw:
+        try:
+            raw.decode("utf-8")
+        except UnicodeDecodeError:
+            return raw.decode("utf-8", "replace").encode("utf-8")
+    return raw

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _REWRITES = frozenset({EventKind.CONTEXT_EDIT, EventKind.SYSTEM, EventKind.TOOLS})
 _KIND_MARKS = {kind: bytes([place]) for place, kind in enumerate(EventKind)}
+_KIND_NAMES = {kind: kind.encode() + b"\0" for kind in EventKind}
 _sha256 = hashlib.sha256
 _NONE = b"\xff"  # never part of UTF-8: a missing part is not an empty one
 _NO_DIGEST = _NONE * 32  # in the place of a digest
@@ -41,7 +42,10 @@ class CallDigest(msgspec.Struct, frozen=True, gc=False):
 
 
 class EventDigests(msgspec.Struct, frozen=True, gc=False):
-    """Digests of one event; names as in the event table. body, reasoning: sha256 of the raw bytes, keys in `body`."""
+    """Digests of one event; names as in the event table. body, reasoning: sha256 of the raw bytes, keys in `body`.
+
+    raw: the bytes of the text.
+    """
 
     seq: int
     step: int
@@ -55,7 +59,7 @@ class EventDigests(msgspec.Struct, frozen=True, gc=False):
     calls: tuple[CallDigest, ...]
     body: bytes | None
     reasoning: bytes | None
-    n_bytes: int
+    raw: bytes
 
 
 class FacetDigest(msgspec.Struct, frozen=True):
@@ -155,7 +159,7 @@ class RunDigester:
             digest = self._completion(event, body, reasoning, calls, action)
         else:
             digest = self._other(event, body)
-        chain = _sha256((prev or b"") + event.kind.encode() + b"\0" + digest).digest()
+        chain = _sha256((prev or b"") + _KIND_NAMES[event.kind] + digest).digest()
         self._chain, self._seq = chain, seq + 1
         n_tokens = len(event.token_ids) if event.token_ids is not None else None
         return EventDigests(
@@ -171,7 +175,7 @@ class RunDigester:
             calls,
             body if raw else None,
             reasoning,
-            len(raw),
+            raw,
         )
 
     def _call(self, name: str, arguments: str, is_json: bool) -> CallDigest:

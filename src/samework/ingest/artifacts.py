@@ -53,7 +53,7 @@ def patch_rows(rows: RunRows, record: PatchRecord, base_commit: str | None) -> P
         return None
     facts = parse_patch(record.patch)
     body = hashlib.sha256(record.patch).digest()
-    rows.body(body, record.patch.decode("utf-8", "replace"))
+    rows.body(body, record.patch.decode("utf-8", "replace").encode("utf-8"))
     rows.table("patch").append(
         (
             body,

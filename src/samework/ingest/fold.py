@@ -67,9 +67,9 @@ class TrajectoryFold:
         elif kind is EventKind.END:
             self.end_text = event.text
         if made.body is not None:
-            rows.body(made.body, storable(event.text))
+            rows.body(made.body, made.raw)
         if event.reasoning is not None and made.reasoning is not None:
-            rows.body(made.reasoning, storable(event.reasoning))
+            rows.body(made.reasoning, raw_bytes(event.reasoning))
         self._events.append(
             (
                 made.seq,
@@ -84,7 +84,7 @@ class TrajectoryFold:
                 made.prompt_sha256,
                 made.body,
                 made.reasoning,
-                made.n_bytes,
+                len(made.raw),
                 event.exit_status,
                 call[0],
                 call[1],
@@ -110,7 +110,7 @@ class TrajectoryFold:
         self._unanswered = []
         for ordinal, (call, digest) in enumerate(zip(event.calls, made.calls, strict=True)):
             place = (seq, ordinal)
-            self._rows.body(digest.arguments_sha256, storable(call.arguments))
+            self._rows.body(digest.arguments_sha256, raw_bytes(call.arguments))
             self._waiting[place] = (
                 seq,
                 ordinal,
@@ -205,6 +205,7 @@ def floats_bytes(values: tuple[float, ...]) -> bytes:
 
 def body_of(rows: RunRows, text: str) -> bytes:
     """Keep a text as a body; returns its key."""
-    key = hashlib.sha256(raw_bytes(text)).digest()
-    rows.body(key, storable(text))
+    raw = raw_bytes(text)
+    key = hashlib.sha256(raw).digest()
+    rows.body(key, raw)
     return key

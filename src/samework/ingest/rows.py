@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from samework.store.ddl import tables_by_name
+from samework.text import storable_bytes
 
 if TYPE_CHECKING:
     from samework.store.write import BatchWriter
@@ -30,18 +31,18 @@ class RunRows:
     def __init__(self) -> None:
         self.rows: dict[str, list[tuple[object, ...]]] = {}
         self.body_keys: list[bytes] = []
-        self.body_texts: list[str] = []
+        self.body_texts: list[bytes] = []
         self.n_bytes = 0
 
     def table(self, name: str) -> list[tuple[object, ...]]:
         """The rows of a table: tuples in the order of `row_columns`."""
         return self.rows.setdefault(name, [])
 
-    def body(self, key: bytes, text: str) -> None:
-        """A body of text, already storable, under the sha256 of its raw bytes."""
+    def body(self, key: bytes, raw: bytes) -> None:
+        """A body of text under the sha256 of its raw bytes."""
         self.body_keys.append(key)
-        self.body_texts.append(text)
-        self.n_bytes += len(text)
+        self.body_texts.append(storable_bytes(raw))
+        self.n_bytes += len(raw)
 
     def flush(self, writer: BatchWriter, run_key: int) -> None:
         """Hand everything to the writer and forget it."""

@@ -113,7 +113,7 @@ def array(values: Sequence[object], kind: pa.DataType) -> pa.Array:
         filler = _FILLERS[kind]
         values = [filler if value is None else value for value in values]
     if kind in (pa.string(), pa.binary()):
-        data, offsets = _joined(values, is_text=kind == pa.string())
+        data, offsets = _joined(values, is_text=isinstance(values[0], str) if values else False)
         buffers = [validity, pa.py_buffer(offsets), pa.py_buffer(data)]
     elif kind == pa.bool_():
         if not all(type(value) is bool for value in values):

@@ -7,7 +7,7 @@ Usage, exactly::
         run_key = writer.next_key("run")         # also "test_report", "defect"
         writer.append("run", {"run_key": [run_key], "run_id": ["0123456789abcdef"], ...})
         writer.append("event", {"run_key": [...], "seq": [...], ...})   # any number of rows, plain lists
-        writer.append_bodies([sha256, ...], [text, ...])                # bytes and str; duplicates cost little
+        writer.append_bodies([sha256, ...], [text, ...])                # bytes, and str or UTF-8; doubles cost little
         mark = writer.mark()                     # before a source, to take back only that source
         writer.undo_to(mark)                     # removes every row appended since (keys handed out stay used)
         writer.replace("run", {...})             # whole rows instead of those with the same primary key
@@ -129,8 +129,8 @@ class BatchWriter:
         if self._n_pending[table] >= _CHUNK_ROWS:
             self._flush(table)
 
-    def append_bodies(self, sha256: Sequence[bytes], text: Sequence[str]) -> None:
-        """Add bodies of text under the sha256 of their raw bytes; those that the store holds are left alone."""
+    def append_bodies(self, sha256: Sequence[bytes], text: Sequence[str] | Sequence[bytes]) -> None:
+        """Add bodies of text, or of its UTF-8, under the sha256 of their raw bytes; those held are left alone."""
         pending = self._pending.setdefault("body", {"sha256": [], "text": []})
         seen = self._seen_bodies
         for key, body in zip(sha256, text, strict=True):
