@@ -13,7 +13,7 @@ import msgspec
 from samework.equivalence.blocks import task_blocks
 from samework.equivalence.cells import quarantined_nodes
 from samework.equivalence.components import State, tests_verdict, tokens_verdict, tree_verdict
-from samework.equivalence.counts import Selection, facet_counts, state_counts
+from samework.equivalence.counts import Selection, facet_counts, recorded_facets, state_counts
 from samework.equivalence.judge import judge, placement_of
 from samework.equivalence.lattice import ANOMALIES
 from samework.equivalence.signatures import (
@@ -70,7 +70,11 @@ def count_pairs(
     counts = PairCounts(defaultdict(Counter), defaultdict(Counter), defaultdict(Counter))
     for name, states, n_pairs in state_counts(handle, selection):
         _count_states(counts, name, states, n_pairs, applies=name not in treeless)
+    present = recorded_facets(handle, [facet.value for facet in _PLAIN])
     for facet in _PLAIN:
+        if facet.value not in present:
+            counts.by_facet[facet][Verdict.UNKNOWN] = counts.n_pairs
+            continue
         for _, found, n_pairs in facet_counts(handle, facet.value, selection):
             counts.by_facet[facet][_OF_STATE[found]] += n_pairs
     _correct(handle, counts, exceptions, selection, task=task, strict=strict)

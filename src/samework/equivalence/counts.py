@@ -70,6 +70,13 @@ def state_counts(
             yield task, default | dict(zip(names, vector, strict=True)), n_pairs
 
 
+def recorded_facets(handle: StoreHandle, facets: Sequence[str]) -> set[str]:
+    """Plain facets that some run has at all; of the others every pair is unknown. Reads the temp table `signature`."""
+    has = ", ".join(f"coalesce(bool_or({facet}_c is not null), false)" for facet in facets)
+    (found,) = handle.db.execute(f"select {has} from signature").fetchall()
+    return {facet for facet, here in zip(facets, found, strict=True) if here}
+
+
 def facet_counts(
     handle: StoreHandle, facet: str, selection: Selection | None = None
 ) -> Iterator[tuple[str, State, int]]:

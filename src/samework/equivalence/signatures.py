@@ -176,12 +176,14 @@ class Signatures(msgspec.Struct, frozen=True):
 
 
 def prepare(handle: StoreHandle, *, task: str | None = None, strict: bool = False) -> None:
-    """Fill the temp tables trajectory_form, tree_form, cell_report, cell_digest, run_test and signature."""
+    """Fill the temp tables of `_STEPS`, `signature` last, and name the view `trajectory_fact`."""
     for table, query in _STEPS:
         text = load(_PACKAGE, f"sql/{query}")
         given = {"task": task, "strict": strict}
         needed = {name: given[name] for name in _PARAMETER.findall(text)}
         handle.db.execute(f"create or replace temp table {table} as {text}", needed)
+    facts = load(_PACKAGE, "sql/trajectory_facts")
+    handle.db.execute(f"create or replace temp view trajectory_fact as {facts}")
 
 
 def load_signatures(

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 _CHUNK_ROWS: Final = 16_384
 _CHUNK_BYTES: Final = 4 << 20
-_N_QUEUED: Final = 2
+_N_QUEUED: Final = 4
 _N_REMEMBERED_BODIES: Final = 1 << 16
 KEYS: Final = {"run": "run_key", "test_report": "report_key", "defect": "defect_key"}
 

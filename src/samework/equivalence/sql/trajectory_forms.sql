@@ -1,6 +1,6 @@
 -- equivalence/trajectory_forms: per run, what its trajectory can be compared by.
 -- Parameters: $task text or NULL. Columns: run_key bigint, usable boolean, tok_c blob, tok blob, comp_c blob, comp blob,
---   ref_c blob, ref blob, text blob, actions blob, observations blob, and reasons and flags for people.
+--   ref_c blob, ref blob, text blob, actions blob, observations blob.
 -- Prompt ids that nobody recorded are implied only by a recorded template and equal text of all that the model saw.
 -- A run whose record is incomplete is compared by none of these.
 with runs as (
@@ -8,24 +8,15 @@ with runs as (
 ),
 facets as (
     select f.run_key,
-           max(digest) filter (facet = 'completion_tokens') as completion,
-           max(comparable) filter (facet = 'completion_tokens') as completion_c,
-           max(null_reason) filter (facet = 'completion_tokens') as completion_reason,
-           max(grade) filter (facet = 'completion_tokens') as completion_grade,
-           max(digest) filter (facet = 'prompt_tokens') as prompt,
-           max(comparable) filter (facet = 'prompt_tokens') as prompt_c,
-           max(null_reason) filter (facet = 'prompt_tokens') as prompt_reason,
-           max(grade) filter (facet = 'prompt_tokens') as prompt_grade,
-           max(digest) filter (facet = 'refuter') as ref,
-           max(comparable) filter (facet = 'refuter') as ref_c,
-           max(digest) filter (facet = 'text') as text,
-           max(null_reason) filter (facet = 'text') as text_reason,
-           max(digest) filter (facet = 'actions') as actions,
-           max(null_reason) filter (facet = 'actions') as actions_reason,
-           bool_or(vacuous) filter (facet = 'actions') as actions_vacuous,
-           max(digest) filter (facet = 'observations') as observations,
-           max(null_reason) filter (facet = 'observations') as observations_reason,
-           bool_or(vacuous) filter (facet = 'observations') as observations_vacuous
+           any_value(digest) filter (facet = 'completion_tokens') as completion,
+           any_value(comparable) filter (facet = 'completion_tokens') as completion_c,
+           any_value(digest) filter (facet = 'prompt_tokens') as prompt,
+           any_value(comparable) filter (facet = 'prompt_tokens') as prompt_c,
+           any_value(digest) filter (facet = 'refuter') as ref,
+           any_value(comparable) filter (facet = 'refuter') as ref_c,
+           any_value(digest) filter (facet = 'text') as text,
+           any_value(digest) filter (facet = 'actions') as actions,
+           any_value(digest) filter (facet = 'observations') as observations
     from facet_digest f semi join runs using (run_key)
     group by f.run_key
 ),
@@ -44,12 +35,7 @@ select r.run_key, r.usable,
        case when r.usable then f.ref_c end as ref_c, f.ref,
        case when r.usable then f.text end as text,
        case when r.usable then f.actions end as actions,
-       case when r.usable then f.observations end as observations,
-       f.prompt_c is not null as has_prompt_ids,
-       f.completion_reason, f.completion_grade, f.prompt_reason, f.prompt_grade,
-       f.text_reason, f.actions_reason, f.observations_reason,
-       coalesce(f.actions_vacuous, false) as actions_vacuous,
-       coalesce(f.observations_vacuous, false) as observations_vacuous
+       case when r.usable then f.observations end as observations
 from runs r
 left join facets f using (run_key)
 left join templates t using (run_key)

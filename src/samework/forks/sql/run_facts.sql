@@ -1,5 +1,5 @@
 -- forks/run_facts: what a fork's origin and consequence need to know of each run.
--- Parameters: $keys list of bigint (run_key) or NULL for all. Reads the temp tables signature and trajectory_form (equivalence).
+-- Parameters: $keys list of bigint (run_key) or NULL for all. Reads the temp table signature and the view trajectory_fact.
 -- Columns: run_key bigint, run_id text, task text, arm text,
 --   kind text, complete boolean, tokenizer text, damage_offset bigint, observations_cut boolean, prompt_grade text,
 --   temperature text, temperature_requested text, seed text, seed_requested text (canonical JSON), then what the run
@@ -27,7 +27,7 @@ select s.run_key, s.run_id, s.task, s.arm, s.kind, r.complete, r.tokenizer, d.da
        s.outcome_c, s.outcome
 from signature s
 join run r using (run_key)
-join trajectory_form t using (run_key)
+join trajectory_fact t using (run_key)
 left join sampling p using (run_key)
 left join damage d using (run_key)
 where $keys::bigint[] is null or list_contains($keys::bigint[], s.run_key)
