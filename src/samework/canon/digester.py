@@ -284,6 +284,8 @@ class RunDigester:
         tokenizer = parts_digest(b"tokenizer", (self._tokenizer or "").encode())
         pattern = parts_digest(tokenizer, self._prompt_pattern.digest())
         prompt = self._prompt_ids.digest() if prompt_reason is None else None
+        # What the recorder cut is not what the model saw, so its text can imply no prompt.
+        seen = None if self._recorder_cut else self._prompt_text.digest()
         return [
             self._token_facet(
                 "completion_tokens",
@@ -294,7 +296,7 @@ class RunDigester:
             ),
             self._token_facet(
                 "prompt_tokens",
-                self._prompt_text.digest() if prompt is None else prompt,
+                seen if prompt is None else prompt,
                 pattern,
                 prompt_reason,
                 Grade.IMPLIED if prompt is None or self._is_covered else grade,

@@ -136,6 +136,15 @@ def test_an_observation_cut_by_the_recorder_has_no_digest() -> None:
     assert (found.digest, found.null_reason) == (None, "recorder_truncated")
 
 
+def test_what_the_recorder_cut_implies_no_prompt() -> None:
+    whole = facets(Event(OBSERVATION, "x"), Event(COMPLETION, token_ids=(1,)))["prompt_tokens"]
+    cut = facets(Event(OBSERVATION, "x", truncated_by_recorder=True), Event(COMPLETION, token_ids=(1,)))[
+        "prompt_tokens"
+    ]
+    assert whole.digest is not None
+    assert cut.digest is None
+
+
 def test_a_lone_surrogate_has_a_digest_of_its_own() -> None:
     a, b = facets(Event(COMPLETION, "\ud800")), facets(Event(COMPLETION, "\ufffd"))
     assert a["text"].digest != b["text"].digest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import pytest
@@ -236,6 +237,25 @@ def test_text_refutes_tokens_within_one_recorder_and_never_confirms_them() -> No
 def test_completion_ids_alone_refute_and_never_confirm() -> None:
     assert pair(Run(tokens="a"), Run(tokens="b")).facets[Facet.TOKENS].reason == "completion_ids_differ"
     assert pair(Run(tokens="a"), Run(tokens="a")).facets[Facet.TOKENS].reason == "prompt_ids_unrecorded"
+
+
+@pytest.mark.parametrize(
+    ("fields", "verdict"),
+    [
+        ({"template.sha256": '"aa"', "template.reads_clock": "false"}, S),
+        ({"template.sha256": '"aa"', "template.reads_clock": "true"}, U),
+        ({"template.sha256": '"aa"'}, U),
+        ({"template.reads_clock": "false"}, U),
+    ],
+)
+def test_prompts_are_implied_only_by_a_template_that_reads_no_clock(fields: dict[str, str], verdict: Verdict) -> None:
+    lab = Lab([Run(tokens="a"), Run(tokens="a")])
+    lab.db.execute("update facet_digest set digest = 'seen'::blob where facet = 'prompt_tokens'")
+    for key, (name, value) in itertools.product((1, 2), fields.items()):
+        lab.db.execute(
+            "insert into manifest_field by name select ? as run_key, ? as field, ? as value", [key, name, value]
+        )
+    assert compare(lab, 1, 2).facets[Facet.TOKENS].verdict is verdict
 
 
 def test_other_tokenizers_are_not_compared() -> None:

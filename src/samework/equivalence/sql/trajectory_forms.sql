@@ -1,7 +1,8 @@
 -- equivalence/trajectory_forms: per run, what its trajectory can be compared by.
 -- Parameters: $task text or NULL. Columns: run_key bigint, usable boolean, tok_c blob, tok blob, comp_c blob, comp blob,
 --   ref_c blob, ref blob, text blob, actions blob, observations blob.
--- Prompt ids that nobody recorded are implied only by a recorded template and equal text of all that the model saw.
+-- Prompt ids that nobody recorded are implied only by a recorded template that is recorded to read no clock, and equal
+--   text of all that the model saw.
 -- A run whose record is incomplete is compared by none of these.
 with runs as (
     select run_key, complete and has_trajectory as usable from run where $task is null or task = $task
@@ -21,9 +22,11 @@ facets as (
     group by f.run_key
 ),
 templates as (
-    select run_key, max(value) as template from manifest_field
-    where field = 'template.sha256' and value is not null
+    select run_key, max(value) filter (field = 'template.sha256') as template
+    from manifest_field
+    where field in ('template.sha256', 'template.reads_clock')
     group by run_key
+    having bool_or(field = 'template.reads_clock' and value = 'false')
 )
 select r.run_key, r.usable,
        case when not r.usable or f.completion_c is null then null
