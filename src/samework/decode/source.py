@@ -121,10 +121,6 @@ class DirSource:
         """
         return None if (found := self.place(name)) is None or not found.is_file() else FileSource(found)
 
-    def folder_below(self, name: str) -> DirSource | None:
-        """The directory of that relative name, None where there is none. Raises InputError as `child`."""
-        return None if (found := self.place(name)) is None or not found.is_dir() else DirSource(found, self.limits)
-
     def place(self, name: str) -> Path | None:
         """Where a relative name lies, None where nothing does. Raises InputError as `child`."""
         refuse_name(name, self.path)

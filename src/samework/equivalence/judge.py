@@ -22,7 +22,7 @@ from samework.equivalence.components import (
 )
 from samework.equivalence.lattice import Placement, place
 from samework.model.results import FacetVerdict
-from samework.model.words import EndReason, Facet, Grade, Verdict, weakest
+from samework.model.words import Facet, Grade, Verdict, weakest
 
 if TYPE_CHECKING:
     from samework.equivalence.signatures import RunSignature, Signatures
@@ -242,8 +242,3 @@ def _tests_gap(a: RunSignature, b: RunSignature, signatures: Signatures) -> str:
     if signatures.strict and (a.tests_assumed or b.tests_assumed):
         return "env_unrecorded"
     return "flaky_overlap"
-
-
-def is_censored(run: RunSignature) -> bool:
-    """True where the run was cut off from outside."""
-    return EndReason(run.end_reason).censors

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from samework.equivalence.judge import Judgement, judge
 from samework.equivalence.lattice import ANOMALIES
-from samework.equivalence.signatures import RunSignature, Signatures, load_signatures
+from samework.equivalence.signatures import RunSignature, load_signatures
 from samework.errors import EvidenceError
 from samework.model.results import Anomaly, PairResult, PairRow
 from samework.model.words import Facet, RunClass, Status, Verdict
@@ -109,6 +109,3 @@ def list_pairs(
                 continue
             verdicts = {facet.value: found.verdict for facet, found in judged.facets.items()}
             yield PairRow(a.run_id, b.run_id, name, placement.run_class, placement.status, verdicts)
-
-
-__all__ = ["Signatures", "anomalies_of", "compare", "list_pairs", "notes_of"]

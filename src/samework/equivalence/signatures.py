@@ -32,7 +32,15 @@ _STEPS = (
 Value = str | bytes | bool | None
 
 
-class RunSignature(msgspec.Struct, frozen=True, kw_only=True):
+class _Coded(msgspec.Struct, frozen=True):
+    """A record whose fields `name_c` and `name` are a component or plain facet."""
+
+    def codes(self, name: str) -> tuple[Value, Value]:
+        """(comparable, value) of a component or plain facet."""
+        return getattr(self, f"{name}_c"), getattr(self, name)
+
+
+class RunSignature(_Coded, frozen=True, kw_only=True):
     """What one run can be compared by. `*_c`: None where it cannot be; values mean equality and nothing else."""
 
     run_key: int
@@ -109,12 +117,8 @@ class RunSignature(msgspec.Struct, frozen=True, kw_only=True):
     invariants_c: Value
     invariants: Value
 
-    def codes(self, name: str) -> tuple[Value, Value]:
-        """(comparable, value) of a component or plain facet."""
-        return getattr(self, f"{name}_c"), getattr(self, name)
 
-
-class PlacedRun(msgspec.Struct, frozen=True, gc=False):
+class PlacedRun(_Coded, frozen=True, gc=False):
     """The few columns of a signature that place a run in the nested table."""
 
     run_key: int
@@ -137,10 +141,6 @@ class PlacedRun(msgspec.Struct, frozen=True, gc=False):
     tsta_c: Value
     tsta: Value
     ran_c: Value
-
-    def codes(self, name: str) -> tuple[Value, Value]:
-        """(comparable, value) of a component."""
-        return getattr(self, f"{name}_c"), getattr(self, name)
 
 
 class Exceptions(msgspec.Struct, frozen=True):

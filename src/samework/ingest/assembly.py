@@ -67,7 +67,6 @@ class RunAssembly:
         self.invariants: dict[str, Invariant] = {}
         self.findings: list[Finding] = []
         self.tainted_by: str | None = None
-        self.is_ended = False
 
     def ensure_fold(self) -> TrajectoryFold:
         """The fold of its events, made with what is known of the run when the first is wanted."""

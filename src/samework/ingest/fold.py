@@ -6,7 +6,6 @@ Memory is flat: rows can be taken at any time, only calls that still wait for th
 from __future__ import annotations
 
 import array
-import hashlib
 import sys
 from typing import TYPE_CHECKING
 
@@ -50,7 +49,6 @@ class TrajectoryFold:
         self._unanswered: list[tuple[int, int]] = []
         self.n_events = self.n_steps = self.n_calls = 0
         self.last_chain: bytes | None = None
-        self.end_text: str | None = None
 
     def add(self, event: Event) -> None:
         """Fold the next event."""
@@ -64,8 +62,6 @@ class TrajectoryFold:
             self._completion(event, made)
         elif kind is EventKind.OBSERVATION:
             call = self._observed(event)
-        elif kind is EventKind.END:
-            self.end_text = event.text
         if made.body is not None:
             rows.body(made.body, made.raw)
         if event.reasoning is not None and made.reasoning is not None:
@@ -201,11 +197,3 @@ def floats_bytes(values: tuple[float, ...]) -> bytes:
     if sys.byteorder == "big":
         made.byteswap()
     return made.tobytes()
-
-
-def body_of(rows: RunRows, text: str) -> bytes:
-    """Keep a text as a body; returns its key."""
-    raw = raw_bytes(text)
-    key = hashlib.sha256(raw).digest()
-    rows.body(key, raw)
-    return key
