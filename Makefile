@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 DEMO ?= .demo
 
-.PHONY: help setup demo test check format golden schema docs bench clean
+.PHONY: help setup demo test check format golden schema docs notebooks bench clean
 
 help: ## what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -14,7 +14,7 @@ help: ## what can be made
 $(READY): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "samework needs Python 3.11 or newer; set PYTHON=..." >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[stats,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[stats,notebooks,dev]'
 	@touch $@
 
 setup: $(READY) ## the virtual environment
@@ -45,6 +45,9 @@ schema: $(READY) ## write schema/ and docs/schema.md anew from the tables and re
 
 docs: $(READY) ## write the pages of the commands anew
 	$(BIN)/python docs/make_commands.py
+
+notebooks: $(READY) ## run the notebooks from a clean kernel and write their outputs; look at the pictures
+	$(BIN)/python notebooks/run.py
 
 bench: $(READY) ## speed and memory, as ratios; minutes
 	@for each in bench/*.py; do echo "== $$each"; $(BIN)/python $$each || exit 1; done
