@@ -21,6 +21,7 @@ from samework.ingest.index import Index
 from samework.ingest.landing import Landing
 from samework.ingest.layouts import Unit, units
 from samework.ingest.loose import join_loose
+from samework.ingest.pace import bulk_pace
 from samework.ingest.reading import Reading
 from samework.ingest.settings import IngestSettings
 from samework.ingest.trees import Trees
@@ -69,7 +70,7 @@ def ingest_units(
 ) -> IngestSummary:
     """Read sources that were found already; as `ingest`."""
     began = time.monotonic()
-    with BatchWriter(handle) as writer, ThreadPoolExecutor(2, thread_name_prefix="sources") as keepers:
+    with bulk_pace(), BatchWriter(handle) as writer, ThreadPoolExecutor(2, thread_name_prefix="sources") as keepers:
         session = _Session(handle, writer, keepers, settings, progress)
         session.total_bytes = sum(_size(unit) for unit in found if unit.error is None)
         for unit in found:

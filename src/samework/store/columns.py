@@ -107,8 +107,10 @@ def array(values: Sequence[object], kind: pa.DataType) -> pa.Array:
     """
     validity = None
     n_null = values.count(None)
+    if n_null and n_null == len(values):
+        return pa.nulls(n_null, kind)
     if n_null:
-        present = np.fromiter((value is not None for value in values), np.bool_, len(values))
+        present = np.array([value is not None for value in values])
         validity = pa.py_buffer(np.packbits(present, bitorder="little"))
         filler = _FILLERS[kind]
         values = [filler if value is None else value for value in values]
@@ -116,11 +118,11 @@ def array(values: Sequence[object], kind: pa.DataType) -> pa.Array:
         data, offsets = _joined(values, is_text=isinstance(values[0], str) if values else False)
         buffers = [validity, pa.py_buffer(offsets), pa.py_buffer(data)]
     elif kind == pa.bool_():
-        if not all(type(value) is bool for value in values):
+        if not set(map(type, values)) <= {bool}:
             raise TypeError("not a boolean")
         buffers = [validity, pa.py_buffer(np.packbits(np.array(values, np.bool_), bitorder="little"))]
     elif kind == pa.int64():
-        if not all(isinstance(value, int) for value in values):
+        if not set(map(type, values)) <= {int, bool}:
             raise TypeError("not an integer")
         buffers = [validity, pa.py_buffer(np.array(values, np.int64))]
     else:
@@ -139,11 +141,11 @@ _FILLERS: Final[dict[pa.DataType, object]] = {
 
 def _joined(values: Sequence[object], *, is_text: bool) -> tuple[bytes, NDArray[np.int32]]:
     """Bytes of all values, and where each begins; texts are joined and encoded at once."""
-    lengths = [len(value) for value in values]  # type: ignore[arg-type]
+    lengths = np.fromiter(map(len, values), np.int32, len(values))  # type: ignore[arg-type]
     if is_text:
         data = "".join(values).encode("utf-8")  # type: ignore[arg-type]
-        if sum(lengths) != len(data):
-            lengths = [len(value.encode("utf-8")) for value in values]  # type: ignore[attr-defined]
+        if int(lengths.sum(dtype=np.int64)) != len(data):
+            lengths = np.array([len(value.encode("utf-8")) for value in values], np.int32)  # type: ignore[attr-defined]
     else:
         data = b"".join(values)  # type: ignore[arg-type]
     offsets = np.zeros(len(values) + 1, np.int32)

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 _CHUNK_ROWS: Final = 16_384
 _CHUNK_BYTES: Final = 4 << 20
 _N_QUEUED: Final = 4
-_N_REMEMBERED_BODIES: Final = 1 << 16
+_N_REMEMBERED_BODIES: Final = 1 << 18
 KEYS: Final = {"run": "run_key", "test_report": "report_key", "defect": "defect_key"}
 
 
@@ -84,6 +84,7 @@ class BatchWriter:
         self._n_flushed: dict[str, int] = {}
         self._body_bytes = 0
         self._seen_bodies: set[bytes] = set()
+        self._must_probe = True
         self._shares: dict[str, ledger.Share] = {}
         self._keys: dict[str, int] = {}
         self.batch = 0
@@ -98,6 +99,7 @@ class BatchWriter:
         for table, column in KEYS.items():
             query = f"SELECT coalesce(max({quoted(column)}), 0) FROM main.{quoted(table)}"  # noqa: S608 (own names)
             self._keys[table] = self._scalar(query)
+        self._must_probe = self._scalar("SELECT count(*) FROM main.body") > 0
         self.batch = 1 + self._scalar("SELECT coalesce(max(batch), 0) FROM main.ingest_ledger")
         return self.batch
 
@@ -148,6 +150,7 @@ class BatchWriter:
         if len(seen) > _N_REMEMBERED_BODIES:
             self._flush("body")
             seen.clear()
+            self._must_probe = True
 
     def has_body(self, sha256: bytes) -> bool:
         """True where this batch surely brought that body already; False may be either."""
@@ -275,7 +278,8 @@ class BatchWriter:
         self._n_flushed[table] = self._n_flushed.get(table, 0) + rows.num_rows
         while len(self._queue) >= _N_QUEUED:
             self._wait()
-        self._queue.append(self._worker.submit(self._write, table, rows))
+        must_probe = table == "body" and self._must_probe  # as of now: what comes later may repeat what is in this
+        self._queue.append(self._worker.submit(self._write, table, rows, must_probe=must_probe))
 
     def _flush_all(self) -> None:
         for table in list(self._pending):
@@ -290,22 +294,24 @@ class BatchWriter:
             self.rollback()
             raise StoreError(f"rows could not be written: {first_line(error)}") from error
 
-    def _write(self, table: str, rows: pa.Table) -> None:
+    def _write(self, table: str, rows: pa.Table, *, must_probe: bool) -> None:
         name = f"chunk_{table}"
         chunk = self._chunks.get(table)
         if chunk is None:
             chunk = self._chunks[table] = arrow.ArrowChunk(rows)
             self._db.register(name, chunk)
         chunk.table = rows
-        if table == "body":
-            chunk.table = rows = self._new_bodies(rows)
+        if must_probe:
+            chunk.table = rows = self._new_bodies(chunk, rows)
         share = ledger.read_share(self._db, ledger.share_query(table, name))
         self._db.execute(f"INSERT INTO main.{quoted(table)} SELECT * FROM {name}")  # noqa: S608 (own names)
         self._shares[table] = self._shares.get(table, ledger.Share()) + share
         chunk.table = arrow.empty_table(table)
 
-    def _new_bodies(self, rows: pa.Table) -> pa.Table:
-        query = "SELECT DISTINCT sha256 FROM main.body SEMI JOIN chunk_body USING (sha256)"
+    def _new_bodies(self, chunk: arrow.ArrowChunk, rows: pa.Table) -> pa.Table:
+        texts = rows["text"]
+        chunk.table = rows.set_column(1, "text", pa.repeat("", len(texts)))  # the texts need not travel to be known
+        query = "SELECT sha256 FROM main.body SEMI JOIN chunk_body USING (sha256)"
         known = self._db.execute(query).fetchall()
         if not known:
             return rows
