@@ -1,12 +1,15 @@
 -- equivalence/run_tests: per run, the cells that its reports belong to, as one comparable whole.
+-- A run has one tree, so one cell in each group: each group comes once.
 -- Reads the temp tables cell_report and cell_digest. Columns: run_key bigint, keys text (suites and environments), unnamed,
 --   assumed boolean, digest text, any_complete boolean, n_executed, n_failing, n_reports, n_quarantined bigint,
 --   conflicting boolean.
 select r.run_key,
-       string_agg(distinct r.group_key, '&' order by r.group_key) as keys,
+       array_to_string(list_sort(list(r.group_key) filter (r.group_key is not null)), '&') as keys,
        bool_or(r.group_key is null) as unnamed,
        bool_or(r.assumed) as assumed,
-       string_agg(distinct r.group_key || '=' || d.digest, '&' order by r.group_key || '=' || d.digest) as digest,
+       array_to_string(
+           list_sort(list(r.group_key || '=' || d.digest) filter (d.digest is not null)), '&'
+       ) as digest,
        bool_and(d.any_complete) as any_complete,
        sum(d.n_executed)::bigint as n_executed, sum(d.n_failing)::bigint as n_failing,
        max(d.n_reports) as n_reports, max(d.n_quarantined) as n_quarantined, bool_or(d.conflicting) as conflicting
