@@ -1,4 +1,4 @@
--- Schema of store.duckdb, version 1. Written by `make schema`; never read at run time.
+-- Schema of store.duckdb, version 2. Written by `make schema`; never read at run time.
 
 CREATE TABLE "meta" (
     "key" VARCHAR NOT NULL,
@@ -214,6 +214,18 @@ COMMENT ON COLUMN "token"."seq" IS 'seq of the completion.';
 COMMENT ON COLUMN "token"."token_ids" IS 'Completion ids, int32 little-endian; NULL: unrecorded.';
 COMMENT ON COLUMN "token"."margins" IS 'Top-1 minus top-2 per token, float64 little-endian; NULL: unrecorded.';
 COMMENT ON COLUMN "token"."margin_unit" IS 'nats or logits; NULL where margins are.';
+
+CREATE TABLE "token_rank" (
+    "run_key" BIGINT NOT NULL,
+    "seq" BIGINT NOT NULL,
+    "ids" BLOB USING COMPRESSION uncompressed,
+    "texts" VARCHAR
+);
+COMMENT ON TABLE "token_rank" IS 'The two most likely tokens at each place of a completion, where the source ranks them.';
+COMMENT ON COLUMN "token_rank"."run_key" IS 'Run.';
+COMMENT ON COLUMN "token_rank"."seq" IS 'seq of the completion.';
+COMMENT ON COLUMN "token_rank"."ids" IS 'Pairs of ids, likeliest first, int32 little-endian, -1: unrecorded; NULL: none.';
+COMMENT ON COLUMN "token_rank"."texts" IS 'JSON: per token of the prose its text and the two likeliest texts, or null; NULL: none.';
 
 CREATE TABLE "facet_digest" (
     "run_key" BIGINT NOT NULL,

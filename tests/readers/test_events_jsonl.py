@@ -30,6 +30,15 @@ def lines(*objects: object) -> bytes:
     return b"".join(json.dumps(item).encode() + b"\n" for item in objects)
 
 
+def test_the_two_likeliest_tokens_are_pairs_or_the_rival_of_the_token_itself():
+    completion = {"kind": "completion", "text": "a", "token_ids": [5, 6, 7], "top2": [9, [8, 6], None]}
+    events, damages, _, _ = read(lines(completion))
+    assert events[0].top2 == ((5, 9), (8, 6), None)
+    assert damages == []
+    events, damages, _, _ = read(lines({**completion, "top2": [[1, 2, 3]]}))
+    assert (events[0].top2, events[0].text, [damage.code for damage in damages]) == (None, "a", ["unusable-field"])
+
+
 def test_all_fields_of_a_completion_are_kept():
     data = lines(
         {

@@ -176,6 +176,23 @@ def test_margins_are_the_gap_of_the_two_likeliest_in_nats():
     assert (event.margins, event.margin_unit) == (None, None)
 
 
+def test_the_two_likeliest_tokens_are_named_by_their_text_or_bytes():
+    def top(text: str, logprob: float, **more: object) -> dict[str, object]:
+        return {"token": text, "logprob": logprob, **more}
+
+    tokens = [
+        {**top("yes", -2.0), "top_logprobs": [top("yes", -2.0), top("no", -0.5)]},
+        {
+            **top("\ufffd", -1.0, bytes=[226, 130]),
+            "top_logprobs": [top("\ufffd", -1.0, bytes=[226, 130]), top("a", -3.0)],
+        },
+        {**top("x", -1.0), "top_logprobs": [{"logprob": -1.0}, top("y", -2.0)]},
+    ]
+    (event,) = events(document(reply(choice={"logprobs": {"content": tokens}})))
+    assert event.top2_texts == (("yes", "no", "yes"), ("\\xe2\\x82", "\\xe2\\x82", "a"), None)
+    assert event.top2 is None
+
+
 def test_token_ids_of_a_server_are_kept_and_odd_ones_are_not():
     (event,) = events(document(reply(choice={"token_ids": [5, 6]}, prompt_token_ids=[1, 2, 3])))
     assert (event.token_ids, event.prompt_token_ids) == ((5, 6), (1, 2, 3))

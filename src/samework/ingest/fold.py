@@ -6,6 +6,7 @@ Memory is flat: rows can be taken at any time, only calls that still wait for th
 from __future__ import annotations
 
 import array
+import json
 import sys
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 _SHOWN_CANONICAL = 4096
 _N_REMEMBERED_CALLS = 4096
+_NO_ID = -1
+_MAX_ID = (1 << 31) - 1
 
 
 class TrajectoryFold:
@@ -143,6 +146,23 @@ class TrajectoryFold:
                     event.margin_unit if event.margins is not None else None,
                 )
             )
+        if event.top2 is not None or event.top2_texts is not None:
+            self._ranked(event, seq)
+
+    def _ranked(self, event: Event, seq: int) -> None:
+        """Keep the two likeliest tokens at each place; a list that does not fit the ids cannot be placed."""
+        ids = None
+        if event.top2 is not None:
+            places = [one for pair in event.top2 for one in pair or (_NO_ID, _NO_ID)]
+            if event.token_ids is None or len(event.top2) != len(event.token_ids):
+                self._on_damage(_unusable_top2(event, "its places are not those of `token_ids`"))
+            elif not all(_NO_ID <= one <= _MAX_ID for one in places):
+                self._on_damage(_unusable_top2(event, "it names ids that are no token's"))
+            else:
+                ids = ids_bytes(places)
+        texts = None if event.top2_texts is None else storable(_compact(event.top2_texts))
+        if ids is not None or texts is not None:
+            self._rows.table("token_rank").append((seq, ids, texts))
 
     def _observed(self, event: Event) -> tuple[int, int] | tuple[None, None]:
         """The call that an observation answers: the one with its id, or the oldest open one of the last completion."""
@@ -185,6 +205,14 @@ class TrajectoryFold:
                     facet.n_masked_bytes,
                 )
             )
+
+
+def _unusable_top2(event: Event, why: str) -> Damage:
+    return Damage(event.offset or 0, 0, f"`top2` cannot be used: {why}", code="unusable-field", taints_run=False)
+
+
+def _compact(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def floats_bytes(values: tuple[float, ...]) -> bytes:

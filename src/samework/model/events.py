@@ -47,6 +47,8 @@ class Event(msgspec.Struct, frozen=True, tag="event"):
     kept reasoning back. calls: tool calls of a completion, in order. call_id: for an observation, the call it answers.
     token_ids / prompt_token_ids: engine-emitted ids. *_sha256: a producer's digest of the ids (hex), instead of ids.
     margins: per completion token, top-1 minus top-2, in `margin_unit` ("nats" or "logits").
+    top2: per completion token the ids of the two likeliest, likeliest first, None where unrecorded. top2_texts: per
+    token of the prose its text and the texts of the two likeliest, where a server names tokens by text alone.
     is_raw_text: `text` is the raw completion, before client parsing. truncated_by_recorder: the record, not the model's
     view, was cut. offset: byte offset of the record in its source. result_recorded: False for a placeholder.
     """
@@ -71,3 +73,5 @@ class Event(msgspec.Struct, frozen=True, tag="event"):
     truncated_by_recorder: bool = False
     offset: int | None = None
     workspace_tree_oid: str | None = None
+    top2: tuple[tuple[int, int] | None, ...] | None = None
+    top2_texts: tuple[tuple[str, str, str] | None, ...] | None = None

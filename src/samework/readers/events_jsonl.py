@@ -73,6 +73,8 @@ class _NativeLine(msgspec.Struct, gc=False):
     is_raw_text: bool = False
     truncated_by_recorder: bool = False
     workspace_tree_oid: str | None = None
+    # Plain int: msgspec 0.23 crashes on a constrained one inside a fixed tuple; the fold checks the range.
+    top2: tuple[int | tuple[int, int] | None, ...] | None = None
 
 
 _HINTS = {field.name: field.type for field in msgspec.structs.fields(_NativeLine)}
@@ -181,7 +183,20 @@ def _event(line: _NativeLine, offset: int) -> Event:
         line.truncated_by_recorder,
         offset,
         line.workspace_tree_oid,
+        None if line.top2 is None else _top2(line.top2, line.token_ids or ()),
     )
+
+
+def _top2(given: tuple[int | tuple[int, int] | None, ...], ids: tuple[int, ...]) -> tuple[tuple[int, int] | None, ...]:
+    """Pairs of ids; one id alone is the rival of the token itself, which was then the likeliest."""
+    own: list[int | None] = [*ids, *[None] * (len(given) - len(ids))]
+    pairs: list[tuple[int, int] | None] = []
+    for one, token in zip(given, own, strict=False):
+        if isinstance(one, int):
+            pairs.append(None if token is None else (token, one))
+        else:
+            pairs.append(one)
+    return tuple(pairs)
 
 
 def _call(call: _Call) -> ToolCall:

@@ -67,6 +67,7 @@ _END_REASONS = {
 }
 _MAX_TOKEN_ID = (1 << 31) - 1
 _MIN_RANKED = 2
+_MAX_BYTE = 255
 
 
 class OpenaiChat:
@@ -290,6 +291,7 @@ class _Chat:
             n_prompt_tokens=usage.prompt_tokens if usage else None,
             margins=margins,
             margin_unit="nats" if margins is not None else None,
+            top2_texts=None if margins is None else _top2_texts(choice.get("logprobs")),
             usage=usage,
             time=_time(reply) or _time(message),
             offset=offset,
@@ -430,6 +432,26 @@ def _margins(logprobs: object) -> tuple[float, ...] | None:
             return None
         margins.append(ranked[0] - ranked[1])
     return tuple(margins) if margins else None
+
+
+def _top2_texts(logprobs: object) -> tuple[tuple[str, str, str] | None, ...]:
+    """Each token's text and those of the two likeliest, None where one has none: the server gives no ids here."""
+    found: list[tuple[str, str, str] | None] = []
+    for token in map(_dict, _list(_dict(logprobs).get("content"))):
+        given = [_dict(top) for top in _list(token.get("top_logprobs"))]
+        rated = [(rate, top) for top in given if isinstance(rate := top.get("logprob"), int | float)]
+        likeliest = [top for _, top in sorted(rated, key=lambda one: -one[0])[:_MIN_RANKED]]
+        own, first, second = (_token_text(one) for one in (token, *likeliest))
+        found.append(None if own is None or first is None or second is None else (own, first, second))
+    return tuple(found)
+
+
+def _token_text(token: dict[str, object]) -> str | None:
+    """Text of a token, from its bytes where they are given: a part of a character has no text of its own."""
+    raw = token.get("bytes")
+    if isinstance(raw, list) and raw and all(type(one) is int and 0 <= one <= _MAX_BYTE for one in raw):
+        return bytes(raw).decode("utf-8", "backslashreplace")
+    return _text(token.get("token"))
 
 
 def _ids(given: object) -> tuple[int, ...] | None:

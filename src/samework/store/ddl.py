@@ -22,6 +22,7 @@ BULK_TABLES = frozenset(
         "call",
         "call_usage",
         "token",
+        "token_rank",
         "facet_digest",
         "test_outcome",
         "patch_path",

@@ -79,7 +79,10 @@ def _tree() -> dict[str, Any]:
 
 def _event() -> dict[str, Any]:
     described = msgspec.json.schema(Event, schema_hook=anything)
-    properties = _properties(described, "Event", without=frozenset({"type", "calls", "offset", "margins", "time"}))
+    other = frozenset({"type", "calls", "offset", "margins", "time", "top2", "top2_texts"})
+    properties = _properties(described, "Event", without=other)
+    token = {"type": "integer", "minimum": 0}
+    pair = {"type": "array", "items": token, "minItems": 2, "maxItems": 2}
     numbers = {"type": "array", "items": {"type": "number"}}
     properties |= {
         "text": _OPTIONAL_TEXT,
@@ -101,6 +104,12 @@ def _event() -> dict[str, Any]:
             "anyOf": [numbers, _object({"values": numbers, "unit": _OPTIONAL_TEXT}, ["values"]), {"type": "null"}],
             "default": None,
             "description": "Per completion token, top-1 minus top-2, in nats or logits.",
+        },
+        "top2": {
+            "anyOf": [{"type": "array", "items": {"anyOf": [token, pair, {"type": "null"}]}}, {"type": "null"}],
+            "default": None,
+            "description": "Per completion token the ids of the two likeliest, likeliest first; or the id of the rival "
+            "alone, where the token itself was the likeliest; or null.",
         },
         "time": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "null"}], "default": None},
     }

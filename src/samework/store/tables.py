@@ -173,6 +173,21 @@ class TokenRow(SQLModel, table=True):
     margin_unit: str | None = Field(default=None, description="nats or logits; NULL where margins are.")
 
 
+class TokenRankRow(SQLModel, table=True):
+    """The two most likely tokens at each place of a completion, where the source ranks them."""
+
+    __tablename__ = "token_rank"
+    run_key: int = Field(primary_key=True, description="Run.")
+    seq: int = Field(primary_key=True, description="seq of the completion.")
+    ids: bytes | None = Field(
+        default=None, description="Pairs of ids, likeliest first, int32 little-endian, -1: unrecorded; NULL: none."
+    )
+    texts: str | None = Field(
+        default=None,
+        description="JSON: per token of the prose its text and the two likeliest texts, or null; NULL: none.",
+    )
+
+
 class FacetRow(SQLModel, table=True):
     """One canonical digest of one facet of one run."""
 
@@ -379,6 +394,7 @@ TABLES: tuple[type[SQLModel], ...] = (
     CallRow,
     UsageRow,
     TokenRow,
+    TokenRankRow,
     FacetRow,
     RulesetRow,
     TreeRow,
