@@ -15,6 +15,7 @@ from samework.text import shortened
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from samework.model.causes import CausesResult
     from samework.model.results import ClassesResult, ForkNode, PairResult, PairRow
     from samework.store.connection import StoreHandle
 
@@ -90,6 +91,14 @@ def forks(
     _known("origin", origin and origin.split("/")[0], list(_ORIGINS))
     check_names(handle, task=task)
     return list(find(handle, task=task, tool_calls=tool_calls, changed_work=changed_work, origin=origin))
+
+
+def causes(handle: StoreHandle, *, task: str | None, node: str | None, tool_calls: bool) -> CausesResult:
+    """Candidate causes of the forks of the store, of a task, or of one fork."""
+    from samework.experiment.causes import causes as find
+
+    check_names(handle, task=task)
+    return find(handle, task=task, node=node, tool_calls=tool_calls)
 
 
 def _check_one_task(handle: StoreHandle, a_key: int, b_key: int) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from samework.api.details import FormatInfo, NamedQuery, QueryResult, RunDetail
     from samework.ingest.settings import Progress
+    from samework.model.causes import CausesResult
     from samework.model.results import (
         Claim,
         ClassesResult,
@@ -331,6 +332,21 @@ class Store:
         with self._reading() as handle:
             check_names(handle, task=task)
             return fork_graph(handle, task)
+
+    def causes(self, task: str | None = None, node: str | None = None, *, tool_calls: bool = False) -> CausesResult:
+        """Which recorded fields go with the ways that runs took: candidates, tested within tasks, never yet causes.
+
+        Args:
+            task: only this task.
+            node: only this fork (`ForkNode.node`, or a beginning of it).
+            tool_calls: only forks that changed a tool call.
+
+        Raises: NotFound, UsageError: no such task or fork. EvidenceError: there is no fork to ask about.
+        """
+        from samework.api.judging import causes
+
+        with self._reading() as handle:
+            return causes(handle, task=task, node=node, tool_calls=tool_calls)
 
     def claims(self, a: str, b: str) -> tuple[Claim, ...]:
         """Sentences about replay and cause that the evidence of two runs licenses, refutes or cannot establish."""

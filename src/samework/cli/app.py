@@ -38,6 +38,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "classes": "Sort the runs of each task into classes of the same work.",
         "pairs": "List pairs of runs with their class.",
         "forks": "List the places where runs of a task went different ways.",
+        "causes": "Set what is recorded of the runs against the ways that they took.",
         "claims": "Say which sentences about replay and cause two runs allow.",
     },
     "Tell": {

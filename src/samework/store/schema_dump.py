@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from samework.model.causes import CausesResult
 from samework.model.results import ClassesResult, ForkNode, PairResult, PairRow, RunSummary
 from samework.store import ddl, documents, migrate, sql
 from samework.store.tables import TABLES
@@ -24,6 +25,7 @@ _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _MODELS: Final[dict[str, tuple[Any, str]]] = {
     "compare": (PairResult, "The answer of `samework compare --json`."),
     "classes": (ClassesResult, "The answer of `samework classes --json`."),
+    "causes": (CausesResult, "The answer of `samework causes --json`."),
     "forks": (list[ForkNode], "The answer of `samework forks --json`."),
     "pairs": (list[PairRow], "The answer of `samework pairs --json`."),
     "runs": (list[RunSummary], "The answer of `samework runs --json`."),
