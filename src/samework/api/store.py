@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from typing import Self
 
     from samework.api.details import FormatInfo, NamedQuery, QueryResult, RunDetail
+    from samework.ingest.repair import Repair
     from samework.ingest.settings import Progress
     from samework.model.causes import CausesResult
+    from samework.model.gate import GateResult
     from samework.model.results import (
         Claim,
         ClassesResult,
@@ -66,6 +68,18 @@ def create(path: Where | None = None) -> Store:
 
     place = Path(path) if path is not None else Path(STORE_NAME)
     create_store(place).close()
+    return Store(place)
+
+
+def restore(file: Where, path: Where | None = None) -> Store:
+    """Make a store at `path` (default `.samework` here) from a backup, checked and verified, and return it.
+
+    Raises: InputError: it is no whole backup. StoreError: there is something at `path` already.
+    """
+    from samework.store.backup import restore
+
+    place = Path(path) if path is not None else Path(STORE_NAME)
+    restore(Path(file), place)
     return Store(place)
 
 
@@ -352,6 +366,44 @@ class Store:
         """Sentences about replay and cause that the evidence of two runs licenses, refutes or cannot establish."""
         return self.compare(a, b).claims
 
+    def gate(
+        self,
+        *,
+        baseline: str,
+        candidate: str,
+        require: str = "tests-identical",
+        at_most: str | None = None,
+        task: str | None = None,
+        strict: bool = False,
+        accept_provisional: bool = False,
+    ) -> GateResult:
+        """Whether the candidate arm does the work of the baseline arm, task by task.
+
+        Args:
+            baseline: an arm.
+            candidate: another one.
+            require: token-, tree- or tests-identical (a stronger class is enough), or a facet that must be the same.
+            at_most: share of failing tasks that is let pass, such as `5%`; None: none is.
+            task: only this task.
+            strict: take no unrecorded suite or environment as equal.
+            accept_provisional: let a class that rests on an assumption be enough.
+
+        Raises: UsageError, NotFound. EvidenceError: the arms have no task in common.
+        """
+        from samework.api.gating import run_gate
+
+        with self._reading() as handle:
+            return run_gate(
+                handle,
+                baseline=baseline,
+                candidate=candidate,
+                require=require,
+                at_most=at_most,
+                task=task,
+                strict=strict,
+                accept_provisional=accept_provisional,
+            )
+
     # Asking and telling
 
     def sql(self, text: str, parameters: Mapping[str, object] | None = None) -> Any:
@@ -409,6 +461,17 @@ class Store:
 
         self.close()
         return verify_store(self.path, objects_check=_objects_check)
+
+    def repair(self, *, progress: Progress | None = None) -> Repair:
+        """Make the database again from the ingested bytes; the old store is kept beside the new one.
+
+        Raises: NotFound: there is nothing to make it from. StoreLocked. StoreDamaged: the new one does not verify, the
+        old one was not touched. StoreError.
+        """
+        from samework.ingest.repair import repair
+
+        self.close()
+        return repair(self.path, objects_check=_objects_check, progress=progress)
 
     def backup(self, out: Where) -> Backup:
         """Write a checked copy of the store to one file. Raises InputError: it exists; StoreError, StoreDamaged."""

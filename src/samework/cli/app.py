@@ -26,6 +26,8 @@ COMMANDS: dict[str, dict[str, str]] = {
         "attach": "Add a tree, test reports, a manifest or invariants to a run.",
         "verify": "Hash everything again and hold it against the ledger.",
         "backup": "Write a checked copy of the store to one file.",
+        "restore": "Make a store from a backup.",
+        "repair": "Make the database again from the bytes that were ingested.",
     },
     "Runs": {
         "runs": "List the runs of the store.",
@@ -40,6 +42,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "forks": "List the places where runs of a task went different ways.",
         "causes": "Set what is recorded of the runs against the ways that they took.",
         "claims": "Say which sentences about replay and cause two runs allow.",
+        "gate": "Let CI pass, fail or stay undecided: does one arm do the work of another?",
     },
     "Tell": {
         "report": "Write a report of a pair, a task or the store.",

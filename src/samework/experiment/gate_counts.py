@@ -1,0 +1,67 @@
+"""Count, task by task, how the pairs of a selection stand to a requirement; linear in runs.
+
+The counts come from the same groupings as those of the classes, and are corrected for the explicit pairs likewise.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
+
+from samework.equivalence.counts import facet_counts, state_counts
+from samework.equivalence.signatures import Exceptions, Signatures
+from samework.experiment.gate_requirement import standing_of_pair, standing_of_state, standing_of_states
+from samework.model.gate import PairStanding
+from samework.model.words import Facet
+from samework.store.sql import load
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from samework.equivalence.counts import Selection
+    from samework.equivalence.signatures import RunSignature
+    from samework.experiment.gate_requirement import Requirement
+    from samework.store.connection import StoreHandle
+
+_CAN_BE_VACUOUS = (Facet.ACTIONS, Facet.OBSERVATIONS)
+Standings = dict[str, Counter[PairStanding]]
+
+
+def standings(handle: StoreHandle, wanted: Requirement, selection: Selection, signatures: Signatures) -> Standings:
+    """Task -> standing -> pairs of the selection; a task without such a pair is left out.
+
+    Reads the temp tables that `prepare` filled; `signatures` are of the same runs.
+    """
+    found: Standings = defaultdict(Counter)
+    if wanted.plain_facet is None:
+        for task, states, n_pairs in state_counts(handle, selection):
+            standing = standing_of_states(wanted, states, applies=task not in signatures.treeless)
+            found[task][standing] += n_pairs
+    else:
+        for task, state, n_pairs in facet_counts(handle, wanted.plain_facet.value, selection):
+            found[task][standing_of_state(state)] += n_pairs
+        _take_out_vacuous(handle, wanted.plain_facet, selection, found)
+    bare = Signatures(signatures.runs, Exceptions({}, {}, frozenset()), signatures.treeless, signatures.strict)
+    for a, b in _explicit(signatures, selection):
+        found[a.task][standing_of_pair(wanted, a, b, bare)] -= 1
+        found[a.task][standing_of_pair(wanted, a, b, signatures)] += 1
+    return {task: +counts for task, counts in found.items()}
+
+
+def _explicit(signatures: Signatures, selection: Selection) -> Iterator[tuple[RunSignature, RunSignature]]:
+    for key_a, key_b in signatures.exceptions.pairs():
+        a, b = signatures.runs[key_a], signatures.runs[key_b]
+        if selection.holds(a.arm, b.arm):
+            yield a, b
+
+
+def _take_out_vacuous(handle: StoreHandle, facet: Facet, selection: Selection, found: Standings) -> None:
+    """Agreement about nothing, such as of two runs without a call, is moved from met to unknown."""
+    if facet not in _CAN_BE_VACUOUS:
+        return
+    for sign, arms in selection.terms():
+        given = {"arms": arms, "facet": facet.value}
+        for task, n_runs in handle.db.execute(load("samework.experiment", "sql/gate_vacuous_runs"), given).fetchall():
+            n_pairs = sign * (n_runs * (n_runs - 1) // 2)
+            found[task][PairStanding.MET] -= n_pairs
+            found[task][PairStanding.UNKNOWN] += n_pairs
