@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from samework.api import Store, create, open, snapshot  # noqa: A004 (sw.open reads as intended)
+    from samework.api import Store, create, open, restore, snapshot  # noqa: A004 (sw.open reads as intended)
     from samework.errors import EvidenceError, InputError, SameworkError, StoreError, UsageError
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "__version__",
     "create",
     "open",
+    "restore",
     "snapshot",
 ]
 
@@ -29,6 +30,7 @@ _HOMES = {
     "Store": "samework.api",
     "create": "samework.api",
     "open": "samework.api",
+    "restore": "samework.api",
     "snapshot": "samework.api",
     "EvidenceError": "samework.errors",
     "InputError": "samework.errors",

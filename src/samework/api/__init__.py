@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from samework.api.snapshots import snapshot
-from samework.api.store import Store, create, open  # noqa: A004 (sw.open reads as intended)
+from samework.api.store import Store, create, open, restore  # noqa: A004 (sw.open reads as intended)
 
-__all__ = ["Store", "create", "open", "snapshot"]
+__all__ = ["Store", "create", "open", "restore", "snapshot"]

@@ -28,9 +28,10 @@ from samework.ingest.manifest_file import manifest_facts
 from samework.ingest.pipeline import ingest_units
 from samework.ingest.rows import RunRows, row_columns
 from samework.ingest.settings import Given, IngestSettings
+from samework.ingest.stored import StoredSource
 from samework.ingest.trees import Trees, user_path
 from samework.model.records import OutcomeRecord, PatchRecord, SuiteReport
-from samework.model.results import SourceOutcome
+from samework.model.results import SnapshotResult, SourceOutcome
 from samework.model.words import Grade
 from samework.store.sql import load
 from samework.store.write import BatchWriter
@@ -42,8 +43,9 @@ if TYPE_CHECKING:
     from samework.ingest.index import KnownRun
     from samework.ingest.settings import Progress
     from samework.model.reader import Source
-    from samework.model.results import IngestSummary, SnapshotResult
+    from samework.model.results import IngestSummary
     from samework.store.connection import StoreHandle
+    from samework.store.journal import Act
 
 
 class Attachment(msgspec.Struct, frozen=True):
@@ -90,8 +92,15 @@ def attach_matching(
     return ingest_units(handle, found, settings, progress)
 
 
-def attach(handle: StoreHandle, run_key: int, attachment: Attachment) -> list[SourceOutcome]:
-    """Add artifacts to one run; all of them land, or none.
+class Kept(msgspec.Struct, frozen=True):
+    """An attachment of earlier: the digests of its files by path, and the tree that was taken."""
+
+    files: dict[str, str] = {}
+    tree: SnapshotResult | None = None
+
+
+def attach(handle: StoreHandle, run_key: int, attachment: Attachment, kept: Kept | None = None) -> list[SourceOutcome]:
+    """Add artifacts to one run; all of them land, or none. kept: add again what was added before.
 
     Raises: NotFound: no such run. UsageError: the forms of a tree are mixed or incomplete. InputError: a file cannot
     be read, a tree cannot be taken or contradicts the recorded one. StoreError.
@@ -99,9 +108,9 @@ def attach(handle: StoreHandle, run_key: int, attachment: Attachment) -> list[So
     _check_forms(attachment)
     with BatchWriter(handle) as writer:
         writer.begin()
-        work = _Attaching(handle, writer, run_key, attachment)
+        work = _Attaching(handle, writer, run_key, attachment, kept)
         work.run_all()
-        writer.commit(work.source_rows)
+        writer.commit(work.source_rows, [work.act()])
     return work.outcomes
 
 
@@ -117,7 +126,9 @@ def _check_forms(asked: Attachment) -> None:
 class _Attaching:
     """One attachment to one run, in the open batch."""
 
-    def __init__(self, handle: StoreHandle, writer: BatchWriter, run_key: int, asked: Attachment) -> None:
+    def __init__(
+        self, handle: StoreHandle, writer: BatchWriter, run_key: int, asked: Attachment, kept: Kept | None
+    ) -> None:
         self.handle = handle
         self.writer = writer
         self.asked = asked
@@ -127,6 +138,9 @@ class _Attaching:
         if run is None:
             raise NotFound(f"no run has the number {run_key}", code="no-run")
         self.found: KnownRun = run
+        self._kept = kept
+        self._files: dict[str, str] = {}
+        self._tree_taken: SnapshotResult | None = None
         self.outcomes: list[SourceOutcome] = []
         self.source_rows: list[dict[str, object]] = []
 
@@ -146,13 +160,29 @@ class _Attaching:
             self.writer.replace("run_invariant", row)
             self._note(f"invariant {name}", "new", None)
 
+    def act(self) -> Act:
+        """What to do to attach the same again from the bytes that are kept."""
+        asked = self.asked
+        return {
+            "do": "attach",
+            "run": self.found.run_id,
+            "asked": msgspec.to_builtins(asked, enc_hook=str),
+            "kept": msgspec.to_builtins(Kept(self._files, self._tree_taken)),
+        }
+
+    def _stored(self, path: Path) -> Source:
+        if self._kept is not None:
+            return StoredSource(str(path), self._kept.files.get(str(path), ""), self.handle.sources)
+        return FileSource(user_path(path))
+
     def _note(self, path: str, status: str, format_name: str | None, message: str | None = None) -> None:
         self.outcomes.append(SourceOutcome(visible(path), status, format_name, (self.found.run_id,), message))
 
     def _file(self, path: Path, role: str, add: Callable[[Source, Landing], tuple[str, bool]]) -> None:
         """Keep a file, and add what it holds; its source row names the run that it was attached to."""
-        stored = FileSource(user_path(path))
+        stored = self._stored(path)
         digest, n_bytes = bundle_files.hashed(stored)
+        self._files[str(path)] = digest
         given = Given(suite=self.asked.suite, env=self.asked.env)
         settings = canonical_value({"attach": self.found.run_id, "role": role, **_said(given)})
         settings_sha256 = hashlib.sha256(settings.encode()).digest()
@@ -242,6 +272,7 @@ class _Attaching:
 
     def _tree(self) -> None:
         tree, place = self._taken()
+        self._tree_taken = tree
         if tree.oid is None:
             raise InputError(tree.null_reason or "no tree can be taken", place=visible(place), code="no-tree")
         query = load("samework.ingest", "queries/run_tree")
@@ -261,6 +292,8 @@ class _Attaching:
 
     def _taken(self) -> tuple[SnapshotResult, str]:
         asked = self.asked
+        if self._kept is not None and self._kept.tree is not None:
+            return self._kept.tree, str(asked.worktree or asked.repo)
         if asked.worktree is not None:
             return self.trees.worktree(user_path(asked.worktree), asked.base), str(asked.worktree)
         repo = user_path(asked.repo or Path())

@@ -25,7 +25,7 @@ class SourceIdentity(msgspec.Struct, frozen=True):
     """One source. sha256 / settings_sha256: its key. content_sha256: of what is inside (differs for an archive).
 
     path: for display. root: path that the user named. format: reader's name. is_bundle: its content digest counts its
-    working tree too, so it stands above the reader's.
+    working tree too, so it stands above the reader's. is_folder: it is a directory.
     """
 
     sha256: bytes
@@ -36,6 +36,7 @@ class SourceIdentity(msgspec.Struct, frozen=True):
     format: str
     given: Given
     is_bundle: bool = False
+    is_folder: bool = False
 
     @property
     def key(self) -> tuple[bytes, bytes]:

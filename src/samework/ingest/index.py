@@ -19,13 +19,17 @@ _RUN_ID_DIGITS = 16
 
 
 class KnownRun:
-    """A run in the store or in the open batch. path: of its source. roots: paths named in this ingest it came from."""
+    """A run in the store or in the open batch. path: of its source. root: path named in this ingest it came from.
+
+    is_folder: its source is a directory of its own; None for a run that was not met in this ingest.
+    """
 
     __slots__ = (
         "arm",
         "base_commit",
         "content",
         "has_trajectory",
+        "is_folder",
         "key",
         "layout",
         "patch_sha256",
@@ -51,6 +55,7 @@ class KnownRun:
         patch_sha256: bytes | None,
         path: str,
         root: str | None = None,
+        is_folder: bool | None = None,
     ) -> None:
         self.key = key
         self.run_id = run_id
@@ -64,6 +69,7 @@ class KnownRun:
         self.patch_sha256 = patch_sha256
         self.path = path
         self.root = root
+        self.is_folder = is_folder
 
 
 class Index:
@@ -114,10 +120,10 @@ class Index:
         self.by_source.setdefault(source, []).append(run)
         self.by_folder.setdefault(folder_of(run.path), []).append(run)
 
-    def met(self, run: KnownRun, root: str, path: str) -> None:
+    def met(self, run: KnownRun, root: str, path: str, *, is_folder: bool) -> None:
         """Remember where a run was met again: what lies beside it there is its own."""
         self.by_folder[folder_of(run.path)].remove(run)
-        run.root, run.path = root, path
+        run.root, run.path, run.is_folder = root, path, is_folder
         self.by_folder.setdefault(folder_of(path), []).append(run)
 
     def remove(self, run: KnownRun) -> None:

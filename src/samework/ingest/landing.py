@@ -72,7 +72,7 @@ class Landing:
 
     def note_known(self, run: KnownRun) -> None:
         """Remember that a run was met again, here."""
-        self.index.met(run, self.identity.root, self.identity.path)
+        self.index.met(run, self.identity.root, self.identity.path, is_folder=self.identity.is_folder)
         self.known.append(run.run_id)
 
     def run(self, assembly: RunAssembly, facts: RunIdentity) -> None:
@@ -103,6 +103,7 @@ class Landing:
             patch_sha256=patch,
             path=self.identity.path,
             root=self.identity.root,
+            is_folder=self.identity.is_folder,
         )
         self._artifacts(assembly, known)
         self.writer.append("run", {name: [value] for name, value in self._run_row(assembly, known).items()})

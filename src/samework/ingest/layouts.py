@@ -27,14 +27,15 @@ if TYPE_CHECKING:
 
     from samework.ingest.settings import IngestSettings
 
-_ORDER = {"predictions": 1, "swebench_report": 2, "pytest_json": 2, "junit": 2}
+_ORDER = {"predictions": 1, **dict.fromkeys(registry.REPORTS, 2)}
 _FIELD = re.compile(r"\{(\w+)\}")
 
 
 class Unit(msgspec.Struct, frozen=True):
     """One source to ingest. source: as it is read (an archive is looked into). stored: the bytes to keep.
 
-    root: the path that the user named. named: he named the file itself. error: why it cannot be read.
+    root: the path that the user named. named: he named the file itself. error: why it cannot be read. within: the
+    folder that stood for `root`, where that is known from earlier.
     """
 
     source: Source
@@ -44,6 +45,12 @@ class Unit(msgspec.Struct, frozen=True):
     reader: Reader | None = None
     fields: dict[str, str] = {}
     error: InputError | None = None
+    within: str | None = None
+
+    @property
+    def folder(self) -> str:
+        """The folder below which what lies beside it belongs together."""
+        return self.within or str(self.root if self.root.is_dir() else self.root.parent)
 
     @property
     def path(self) -> str:

@@ -6,7 +6,7 @@ A report that fits no run, or more than one, is not joined, and the answer says 
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -75,7 +75,7 @@ def _beside(landing: Landing) -> list[KnownRun]:
         and run.root == identity.root
         and given.arm in {None, run.arm}
         and given.repeat in {None, run.repeat}
-        and not Path(run.path).is_dir()  # a bundle is a folder of its own
+        and not run.is_folder  # a bundle is a folder of its own
     ]
 
 

@@ -11,8 +11,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from samework.canon.rulesets import DEFAULT_RULESETS
-from samework.decode.source import BytesSource, DirSource, FileSource
+from samework.decode.source import BytesSource, FileSource
 from samework.errors import InputError, UnknownFormat
 from samework.ingest import bundle_files
 from samework.ingest.advice import advice
@@ -30,12 +32,14 @@ from samework.store.write import BatchWriter
 from samework.text import shortened, storable, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from samework.ingest.loose import Joined
     from samework.ingest.settings import Progress
     from samework.model.reader import Reader, Source
+    from samework.model.results import SnapshotResult
     from samework.store.connection import StoreHandle
+    from samework.store.journal import Act
 
 _MAX_BATCH_SOURCES = 500
 
@@ -66,12 +70,17 @@ def ingest(
 
 
 def ingest_units(
-    handle: StoreHandle, found: list[Unit], settings: IngestSettings, progress: Progress | None = None
+    handle: StoreHandle,
+    found: list[Unit],
+    settings: IngestSettings,
+    progress: Progress | None = None,
+    *,
+    trees: Mapping[str, SnapshotResult] | None = None,
 ) -> IngestSummary:
-    """Read sources that were found already; as `ingest`."""
+    """Read sources that were found already; as `ingest`. trees: those taken before, instead of taking them anew."""
     began = time.monotonic()
     with bulk_pace(), BatchWriter(handle) as writer, ThreadPoolExecutor(2, thread_name_prefix="sources") as keepers:
-        session = _Session(handle, writer, keepers, settings, progress)
+        session = _Session(writer, keepers, settings, progress, Trees(handle, trees))
         session.total_bytes = sum(_size(unit) for unit in found if unit.error is None)
         for unit in found:
             session.take(unit)
@@ -84,23 +93,24 @@ class _Session:
 
     def __init__(
         self,
-        handle: StoreHandle,
         writer: BatchWriter,
         keepers: ThreadPoolExecutor,
         settings: IngestSettings,
         progress: Progress | None,
+        trees: Trees,
     ) -> None:
-        self.handle = handle
+        self.handle = handle = writer.handle
         self.writer = writer
         self.keepers = keepers
         self.settings = settings
         self.progress = progress
-        self.trees = Trees(handle)
+        self.trees = trees
         self.index = Index.of(handle.db)
         self.outcomes: list[SourceOutcome] = []
         self.total_bytes = self.done_bytes = self.read_bytes = 0
         self.n_joined = 0
         self._rows: list[dict[str, object]] = []
+        self._acts: list[Act] = []
         self._keeping: list[tuple[Future[str], str, str]] = []
         self._batch_bytes = 0
         self._is_open = False
@@ -130,7 +140,7 @@ class _Session:
         if is_known and reader.name not in _LOOSE:
             runs = self.index.by_source.get(identity.key, [])
             for run in runs:
-                self.index.met(run, identity.root, identity.path)
+                self.index.met(run, identity.root, identity.path, is_folder=identity.is_folder)
             self._note(unit, "known", tuple(run.run_id for run in runs))
             return
         if is_large:
@@ -174,6 +184,7 @@ class _Session:
         reading = Reading(unit, reader, landing, is_streaming=is_streaming, tick=tick, check=check)
         reading.run()
         loose = self._joined(landing, reading)
+        self._acts.append(self._act(unit, identity))
         if not is_known:
             for finding in reading.findings:
                 landing.defect(finding, None)
@@ -186,6 +197,20 @@ class _Session:
                 f"{len(loose.ambiguous)} that fit several runs, not joined: name the run with `samework attach`"
             )
         self._landed(unit, landing, notes, len(reading.findings))
+
+    def _act(self, unit: Unit, identity: SourceIdentity) -> Act:
+        """What to do to read this source again from the bytes that are kept."""
+        return {
+            "do": "ingest",
+            "sha256": identity.sha256.hex(),
+            "is_files": unit.stored.is_dir,
+            "path": unit.path,
+            "root": identity.root,
+            "named": unit.named,
+            "format": identity.format,
+            "given": msgspec.to_builtins(identity.given),
+            "trees": msgspec.to_builtins(self.trees.drain()),
+        }
 
     @staticmethod
     def _joined(landing: Landing, reading: Reading) -> Joined | None:
@@ -231,7 +256,7 @@ class _Session:
             listed = bundle_files.files(unit.source)
             document = bundle_files.contents(listed, tree, lambda source, digest: parts.append((source, digest)))
             content = bundle_files.document_sha256(document)
-            if isinstance(unit.source, DirSource):
+            if unit.stored.is_dir:
                 parts.append((BytesSource(f"{unit.path} (files)", document), content))
                 return self._identity(unit, reader, content, content, len(document)), parts
         elif unit.source is not unit.stored:  # compressed: the same content as the plain file beside it
@@ -247,10 +272,11 @@ class _Session:
             bytes.fromhex(content),
             n_bytes,
             unit.path,
-            str(unit.root if unit.root.is_dir() else unit.root.parent),
+            unit.folder,
             reader.name,
             self.settings.given(unit.fields),
             is_bundle=reader.name == "bundle",
+            is_folder=unit.stored.is_dir,
         )
 
     def _worktree_oid(self, source: Source) -> str | None:
@@ -315,15 +341,15 @@ class _Session:
             future.result()
         self._keeping.clear()
         if self._is_open:
-            self.writer.commit(self._rows)
-        self._rows, self._is_open, self._batch_bytes = [], False, 0
+            self.writer.commit(self._rows, self._acts)
+        self._rows, self._acts, self._is_open, self._batch_bytes = [], [], False, 0
 
     def _roll_back(self) -> None:
         for future, _, _ in self._keeping:
             future.cancel()
         self._keeping.clear()
         self.writer.rollback()
-        self._rows, self._is_open, self._batch_bytes = [], False, 0
+        self._rows, self._acts, self._is_open, self._batch_bytes = [], [], False, 0
         self.index = Index.of(self.handle.db)
 
     # Telling

@@ -8,6 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from samework.decode.source import DirSource
 from samework.errors import GitInputError, InputError
 from samework.model.results import SnapshotResult
@@ -15,6 +17,8 @@ from samework.model.words import Grade
 from samework.text import shortened
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from samework.model.reader import Source
     from samework.model.records import TreeRecord
     from samework.store.connection import StoreHandle
@@ -24,10 +28,18 @@ _SHA1_DIGITS, _SHA256_DIGITS = 40, 64
 
 
 class Trees:
-    """Takes trees. The object database is opened when the first is wanted, and made where it does not exist."""
+    """Takes trees. The object database is opened when the first is wanted, and made where it does not exist.
 
-    def __init__(self, handle: StoreHandle) -> None:
+    Args:
+        handle: an open store.
+        known: trees that were taken before, by `key_of`; with them none is taken anew, for the places may have changed
+            or be gone.
+    """
+
+    def __init__(self, handle: StoreHandle, known: Mapping[str, SnapshotResult] | None = None) -> None:
         self._handle = handle
+        self._known = known
+        self._taken_here: dict[str, SnapshotResult] = {}
         self._objects: ObjectStore | None = None
         self._last: tuple[str, TreeRecord, SnapshotResult] | None = None
 
@@ -72,12 +84,21 @@ class Trees:
             return None
         if self._last is not None and self._last[:2] == (source.path, record):
             return self._last[2]
+        key = key_of(source.path, record)
+        if self._known is not None:
+            return self._known.get(key) or missing(policy, "the tree that was taken is not known any more", record.base)
         try:
             taken = self._taken(_inside(source, name), record, patch)
         except InputError as error:
-            return missing(policy, error.message, record.base)
+            taken = missing(policy, error.message, record.base)
+        self._taken_here[key] = taken
         if record.worktree is not None:  # asked for twice: for the identity of the source, and for the run
             self._last = (source.path, record, taken)
+        return taken
+
+    def drain(self) -> dict[str, SnapshotResult]:
+        """The trees taken since the last call, by `key_of`."""
+        taken, self._taken_here = self._taken_here, {}
         return taken
 
     def _taken(self, folder: Path, record: TreeRecord, patch: bytes | None) -> SnapshotResult:
@@ -88,6 +109,11 @@ class Trees:
         if record.base is None or patch is None:
             return missing("patch", "neither a commit nor a base with a patch is recorded", record.base)
         return self.patch(folder, record.base, patch)
+
+
+def key_of(path: str, record: TreeRecord) -> str:
+    """A name for the tree that a source's record asks for."""
+    return f"{path}\n{msgspec.json.encode(record).decode()}"
 
 
 def asserted(oid: str) -> SnapshotResult:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Self
 import duckdb
 
 from samework.errors import NotFound, StoreDamaged, StoreError, StoreLocked
-from samework.store import migrate, sql, witness
+from samework.store import migrate, seal, sql, witness
 from samework.store.sources import SourceStore
 from samework.store.version import APPLICATION_ID, SCHEMA_VERSION
 from samework.text import shortened, visible
@@ -75,6 +75,13 @@ class StoreHandle:
             raise StoreError(f"the store could not be brought to rest: {first_line(error)}") from error
         finally:
             self.db.close()
+        if not self.read_only:
+            try:
+                seal.close(self.root)
+            except OSError as error:
+                raise StoreError(
+                    f"the store could not be sealed: {error.strerror}", hint="Make room on the disk."
+                ) from error
 
     def __enter__(self) -> Self:
         return self
@@ -232,6 +239,7 @@ def _connected(root: Path, *, read_only: bool) -> StoreHandle:
             db.execute(f"ATTACH {sql.literal(file)} AS {_ATTACHED} (ROW_GROUP_SIZE {_ROW_GROUP_ROWS})")
             db.execute("SET enable_external_access = false")
             db.execute(f"USE {_ATTACHED}")
+            seal.lift(root)
     except duckdb.Error as error:
         raise _opening_failure(error, shown) from error
     return StoreHandle(root, db, read_only=read_only)

@@ -5,13 +5,14 @@ Reads only. A finding is a place and a sentence; no findings is a whole store.
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 import duckdb
 import msgspec
 
 from samework.errors import StoreDamaged
-from samework.store import ddl, ledger, sql, witness
+from samework.store import ddl, journal, ledger, seal, sql, witness
 from samework.store.connection import StoreHandle, first_line, open_store
 from samework.store.sql import quoted
 
@@ -43,13 +44,16 @@ def verify_store(path: Path, *, objects_check: Callable[[Path], Iterable[str]] |
     try:
         handle = open_store(path, read_only=True, check_witness=False)
     except StoreDamaged as error:
-        return [Finding(_DATABASE, error.message), *_source_findings(path)]
+        found = [Finding(_DATABASE, error.message), *_source_findings(path), *_journal_findings(path)]
+        return found + _seal_findings(path, found)
     try:
         found = list(_database_findings(handle))
         objects_path = handle.objects_path
     finally:
         handle.db.close()
     found += _source_findings(path)
+    found += _journal_findings(path)
+    found += _seal_findings(path, found)
     if objects_check is not None and objects_path.exists():
         found += [Finding(objects_path.name, what) for what in objects_check(objects_path)]
     return found
@@ -118,3 +122,24 @@ def _source_findings(path: Path) -> Iterator[Finding]:
 
     for digest, what in SourceStore(path / "sources").verify():
         yield Finding(f"sources/{digest}", what)
+
+
+def _journal_findings(path: Path) -> Iterator[Finding]:
+    """Lines that are not what was written, and batches without a line; a store older than journals has none."""
+    if not (path / journal.JOURNAL_NAME).exists():
+        return
+    told = journal.read(path)
+    for number in told.damaged:
+        yield Finding(journal.JOURNAL_NAME, f"line {number} is not what was written")
+    for number in [] if told.damaged else journal.missing_batches(told, witness.last_batch(path)):
+        yield Finding(journal.JOURNAL_NAME, f"no line tells of batch {number}")
+
+
+def _seal_findings(path: Path, found: list[Finding]) -> list[Finding]:
+    """Files whose bytes changed although nothing that is read from them did; said only where nothing else is."""
+    told = {finding.where for finding in found}
+    return [
+        Finding(name, what)
+        for name, what in seal.differences(path)
+        if not told or ("/" in name and f"sources/{PurePath(name).stem}" not in told)
+    ]

@@ -65,6 +65,14 @@ def difference(db: duckdb.DuckDBPyConnection, root: Path) -> str | None:
     return None if held_digest == digest else "the ledger of batches differs from the one that was acknowledged"
 
 
+def last_batch(root: Path) -> int:
+    """The last batch that was acknowledged; 0 where nothing readable says."""
+    try:
+        return int(json.loads((root / WITNESS_NAME).read_text(encoding="ascii", errors="replace"))["batch"])
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return 0
+
+
 def _ledger_state(db: duckdb.DuckDBPyConnection, batch: int | None) -> tuple[int, str]:
     last, digest = db.execute(sql.load("samework.store", "queries/ledger_state"), {"batch": batch}).fetchall()[0]
     return int(last), str(digest)

@@ -39,7 +39,7 @@ from pyarrow import compute
 
 from samework.errors import StoreError
 from samework.store import columns as arrow
-from samework.store import ddl, ledger, witness
+from samework.store import ddl, journal, ledger, witness
 from samework.store.connection import first_line
 from samework.store.sql import quoted
 
@@ -53,6 +53,7 @@ _CHUNK_ROWS: Final = 16_384
 _CHUNK_BYTES: Final = 4 << 20
 _N_QUEUED: Final = 4
 _N_REMEMBERED_BODIES: Final = 1 << 18
+_ROOM: Final = "Make room on the disk."
 KEYS: Final = {"run": "run_key", "test_report": "report_key", "defect": "defect_key"}
 
 
@@ -70,7 +71,7 @@ class BatchWriter:
     def __init__(self, handle: StoreHandle) -> None:
         if handle.read_only:
             raise StoreError("the store is open for reading only")
-        self._handle = handle
+        self.handle = handle
         self._db = handle.cursor()
         self._chunks: dict[str, arrow.ArrowChunk] = {}
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="store")
@@ -203,8 +204,12 @@ class BatchWriter:
         self._flush_all()
         return self._db.execute(query, parameters).fetchall()
 
-    def commit(self, sources: Sequence[Mapping[str, object]] = ()) -> int:
-        """Write the source rows and the ledger, commit, bring the file to rest; returns the batch.
+    def commit(self, sources: Sequence[Mapping[str, object]] = (), acts: Sequence[journal.Act] = ()) -> int:
+        """Write the source rows, the ledger and the journal, commit, bring the file to rest; returns the batch.
+
+        Args:
+            sources: rows of `source`, without their batch.
+            acts: what was done in this batch, for `repair` to do again: {"do": "ingest" | "attach" | "rows", ...}.
 
         Raises: StoreError: the disk is full or the database refused; nothing of the batch is in the store.
         """
@@ -220,18 +225,19 @@ class BatchWriter:
         try:
             if rows:
                 self._db.executemany("INSERT INTO main.ingest_ledger VALUES (?, ?, ?, ?, ?)", rows)
+            journal.append(self.handle.root, self.batch, acts)
             self._db.execute("COMMIT")
-        except duckdb.Error as error:
+        except (duckdb.Error, OSError) as error:
             self.rollback()
-            raise StoreError(f"the batch could not be committed: {first_line(error)}") from error
+            raise StoreError(f"the batch could not be committed: {first_line(error)}", hint=_ROOM) from error
         self._open = False
         try:
             self._db.execute("CHECKPOINT")
-            witness.write(self._db, self._handle.root)
+            witness.write(self._db, self.handle.root)
         except (duckdb.Error, OSError) as error:
             raise StoreError(
                 f"the batch is committed, but the store could not be brought to rest: {first_line(error)}",
-                hint="Make room on the disk; the next command that writes does it.",
+                hint=f"{_ROOM} The next command that writes does it.",
             ) from error
         return self.batch
 

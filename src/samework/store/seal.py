@@ -1,0 +1,120 @@
+"""Digests of the store's files at rest, taken when a writer closes, so that any flipped byte is found afterwards.
+
+A database and a compressed file have bytes that no reader looks at; their content can be whole while they are not.
+`files.jsonl` grows by the files that are never changed (`sources/`, `objects.git`); `seal.json` holds the digests of
+those that are, and is absent while a writer is at work, or after one that did not end.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+SEAL_NAME: Final = "seal.json"
+FILES_NAME: Final = "files.jsonl"
+_LASTING: Final = ("sources", "objects.git")
+_CHANGING: Final = ("store.duckdb", "format", "acknowledged.json", "journal.jsonl", FILES_NAME)
+
+
+def lift(root: Path) -> None:
+    """Take the seal away before anything is written."""
+    (root / SEAL_NAME).unlink(missing_ok=True)
+
+
+def close(root: Path) -> None:
+    """Seal the store as it lies. Its database must be closed, with no log beside it.
+
+    Raises: OSError: the disk is full; the store is whole but not sealed.
+    """
+    if (root / "store.duckdb.wal").exists():
+        return
+    listed = dict(_listed(root))
+    fresh = [name for name in _lasting_names(root) if name not in listed]
+    if fresh:
+        with (root / FILES_NAME).open("a", encoding="utf-8") as stream:
+            stream.writelines(_line(name, _digest(root / name)) for name in fresh)
+            stream.flush()
+            os.fsync(stream.fileno())
+    sealed = {name: _digest(root / name) for name in _CHANGING if (root / name).is_file()}
+    aside = root / f"{SEAL_NAME}.tmp"
+    aside.write_text(_seal_text(sealed), encoding="ascii")
+    aside.replace(root / SEAL_NAME)
+
+
+def differences(root: Path) -> Iterator[tuple[str, str]]:
+    """Files that are not as they were sealed: (name, sentence). Where there is no seal, only lasting files are held."""
+    try:
+        text = (root / SEAL_NAME).read_text(encoding="ascii", errors="replace")
+    except FileNotFoundError:
+        text = None
+    if text is not None:
+        yield from _changed(root, text)
+    for name, digest in _listed(root):
+        if name == "":
+            yield FILES_NAME, f"line {digest} is damaged"
+        elif not (root / name).is_file():
+            yield name, "the file is gone"
+        elif _digest(root / name) != digest:
+            yield name, "its bytes differ from those that were written"
+
+
+def _changed(root: Path, text: str) -> Iterator[tuple[str, str]]:
+    try:
+        sealed = json.loads(text)
+        is_whole = _seal_text(sealed) == text
+    except (ValueError, TypeError):
+        is_whole, sealed = False, {}
+    if not is_whole:
+        yield SEAL_NAME, "it is damaged"
+        return
+    for name in _CHANGING:
+        held = _digest(root / name) if (root / name).is_file() else None
+        if held != sealed.get(name):
+            yield name, "its bytes differ from those that were sealed"
+
+
+def _seal_text(sealed: dict[str, str]) -> str:
+    return json.dumps(sealed, sort_keys=True, separators=(",", ":"))
+
+
+def _listed(root: Path) -> Iterator[tuple[str, str]]:
+    """(name, sha256) of each line; ("", number) for a line that is none. A cut last line is another writer's end."""
+    try:
+        lines = (root / FILES_NAME).read_bytes().split(b"\n")
+    except FileNotFoundError:
+        return
+    for number, line in enumerate(lines, start=1):
+        try:
+            name, digest = json.loads(line)
+            is_whole = _line(name, digest).encode() == line + b"\n"
+        except (ValueError, TypeError):
+            is_whole, name, digest = False, "", ""
+        if is_whole:
+            yield name, digest
+        elif line:
+            yield "", str(number)
+
+
+def _line(name: str, digest: str) -> str:
+    return json.dumps([name, digest], separators=(",", ":")) + "\n"
+
+
+def _lasting_names(root: Path) -> list[str]:
+    return sorted(
+        f"{folder[len(str(root)) + 1 :]}/{file}"
+        for top in _LASTING
+        for folder, _, files in os.walk(root / top)
+        for file in files
+        if not file.startswith((".put-", "tmp_"))
+    )
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
