@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from samework.ingest.repair import Repair
     from samework.ingest.settings import Progress
     from samework.model.causes import CausesResult
+    from samework.model.experiment import ExperimentResult
     from samework.model.gate import GateResult
     from samework.model.results import (
         Claim,
@@ -402,6 +403,54 @@ class Store:
                 task=task,
                 strict=strict,
                 accept_provisional=accept_provisional,
+            )
+
+    def experiment(
+        self,
+        *,
+        arms: Sequence[str] | None = None,
+        by: str | None = None,
+        task: str | None = None,
+        level: Sequence[str] | None = None,
+        success: str | None = None,
+        margin: float | str | None = None,
+        strata: str | None = None,
+        donor: Sequence[str] = (),
+        power: bool = False,
+        strict: bool = False,
+    ) -> ExperimentResult:
+        """Arms over the items that they have in common: self-repeats beside differences, tests, flips, limits.
+
+        Args:
+            arms: two or more arms; with `by`, values of that field.
+            by: a manifest field whose values are the arms.
+            task: only this task.
+            level: of tokens, text, actions, tree, tests, outcome; default all but text.
+            success: what counts as success: `tests`, the name of an outcome, or `reward>=0.5`; default the evidence
+                that most runs have.
+            margin: difference of success rates that does not matter, declared beforehand: 0.02 or "2%".
+            strata: a manifest field, or `task-prefix`, by which items are stratified.
+            donor: transplants as ARM=DONOR,RECIPIENT, beside those that manifests record.
+            power: also plan repeats; without arms, from declared rates alone.
+            strict: take no unrecorded suite or environment as equal.
+
+        Raises: NotFound, UsageError. EvidenceError: the evidence decides nothing.
+        """
+        from samework.api.experimenting import experiment
+
+        with self._reading() as handle:
+            return experiment(
+                handle,
+                arms=arms,
+                by=by,
+                task=task,
+                level=level,
+                success=success,
+                margin=margin,
+                strata=strata,
+                donor=donor,
+                power=power,
+                strict=strict,
             )
 
     # Asking and telling

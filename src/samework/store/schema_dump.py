@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from samework.model.causes import CausesResult
+from samework.model.experiment import ExperimentResult
 from samework.model.gate import GateResult
 from samework.model.results import ClassesResult, ForkNode, PairResult, PairRow, RunSummary
 from samework.store import ddl, documents, migrate, sql
@@ -27,6 +28,7 @@ _MODELS: Final[dict[str, tuple[Any, str]]] = {
     "compare": (PairResult, "The answer of `samework compare --json`."),
     "classes": (ClassesResult, "The answer of `samework classes --json`."),
     "causes": (CausesResult, "The answer of `samework causes --json`."),
+    "experiment": (ExperimentResult, "The answer of `samework experiment --json`."),
     "forks": (list[ForkNode], "The answer of `samework forks --json`."),
     "gate": (GateResult, "The answer of `samework gate --json`."),
     "pairs": (list[PairRow], "The answer of `samework pairs --json`."),
