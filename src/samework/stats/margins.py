@@ -127,7 +127,7 @@ def exact_equivalence(b: int, c: int, n: int, *, margin: float) -> Equivalence:
     """As `equivalence`, with p values that do not pass their level: for claims, and for few items.
 
     The score orders the outcomes; the p value is the probability of one as extreme, at the worst rate of flips that
-    the margin leaves open. With 40 items the score test alone rejects up to 5.5 % at a level of 5 %.
+    the margin leaves open. With 40 items the score test alone rejects up to 7 % at a level of 5 %.
 
     Args:
         b: items that succeed under the first arm only.

@@ -295,6 +295,11 @@ def ours() -> dict[tuple[str, ...], Any]:
 ENTRIES = [name for name in REFERENCE if name != "_meta"]
 
 
+def test_every_entry_is_computed_and_none_is_left_out() -> None:
+    assert set(computed()) == set(ENTRIES)
+    assert REFERENCE["_meta"]["tolerances"].startswith(f"compare at rel {REL:.0e}".replace("e-05", "e-5"))
+
+
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_every_number_of_the_entry_is_reproduced(entry: str, ours: dict[tuple[str, ...], Any]) -> None:
     wanted = dict(leaves(REFERENCE[entry], (entry,)))
