@@ -25,6 +25,7 @@ from samework.ingest.layouts import Unit, units
 from samework.ingest.loose import join_loose
 from samework.ingest.pace import bulk_pace
 from samework.ingest.reading import Reading
+from samework.ingest.registry import REPORTS
 from samework.ingest.settings import IngestSettings
 from samework.ingest.trees import Trees
 from samework.model.results import IngestSummary, SourceOutcome
@@ -137,7 +138,7 @@ class _Session:
         before = _state(unit)
         identity, parts = self._identify(unit, reader)
         is_known = self.index.sources.get(identity.key) == "ingested"
-        if is_known and reader.name not in _LOOSE:
+        if is_known and reader.name not in REPORTS:
             runs = self.index.by_source.get(identity.key, [])
             for run in runs:
                 self.index.met(run, identity.root, identity.path, is_folder=identity.is_folder)
@@ -414,7 +415,6 @@ class _Session:
 
 
 _PASSING = frozenset({"changed-while-read"})
-_LOOSE = frozenset({"swebench_report", "pytest_json", "junit"})
 
 
 def _size(unit: Unit) -> int:

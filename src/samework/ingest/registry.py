@@ -26,9 +26,22 @@ BUILT_IN = (
     "tau_bench",
     "codex_rollout",
     "openai_chat",
+    "inspect_log",
     "pytest_json",
     "junit",
+    "ctrf",
+    "tap",
+    "go_test",
+    "pytest_reportlog",
+    "jest",
+    "swebench_log",
 )
+REPORTS = frozenset(
+    {
+        "swebench_report", "pytest_json", "junit", "ctrf", "tap", "go_test", "pytest_reportlog", "jest", "swebench_log",
+    }
+)  # fmt: skip
+"""Readers of test reports: what they read is joined to runs, so it is read after them, and again when asked."""
 
 
 def names() -> list[str]:

@@ -1,0 +1,88 @@
+"""The objects of a JSON document, of a list in one, or of JSON Lines, whichever a source is.
+
+JSON Lines keep memory flat; a document is read whole. Refuses to guess: what is no object is a `Damage`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from samework.decode import strict_json
+from samework.decode.document import read_document
+from samework.decode.jsonl import Line, iter_records
+from samework.decode.strict_json import BOM, NotJson
+from samework.errors import DamagedRecord
+from samework.model.records import Damage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from samework.model.reader import Source
+
+FAR_BYTES = 4 << 20
+
+
+class Item(msgspec.Struct, frozen=True, gc=False):
+    """One object. offset: byte where it begins, 0 within a document. n_bytes: its length, 0 within a document."""
+
+    value: dict[str, object]
+    offset: int
+    n_bytes: int
+
+
+def iter_items(source: Source) -> Iterator[Item | Damage]:
+    """Objects of a source in order, damage in its place.
+
+    Raises: DamagedRecord: neither a JSON document nor JSON Lines. LimitExceeded. InputError: it cannot be opened.
+    """
+    first = next(iter(iter_records(source)), None)
+    if isinstance(first, Line) and isinstance(first.value, dict):
+        yield from _lines(source)
+        return
+    try:
+        document = read_document(source)
+    except DamagedRecord:
+        if not any(isinstance(item, Line) and isinstance(item.value, dict) for item in iter_records(source)):
+            raise
+        yield from _lines(source)
+        return
+    for value in document if isinstance(document, list) else [document]:
+        if isinstance(value, dict):
+            yield Item(value, 0, 0)
+        else:
+            yield Damage(0, 0, "an element that is no object")
+
+
+def _lines(source: Source) -> Iterator[Item | Damage]:
+    for item in iter_records(source):
+        if isinstance(item, Damage):
+            yield item
+        elif isinstance(item.value, dict):
+            yield Item(item.value, item.offset, len(item.raw))
+        else:
+            yield Damage(item.offset, len(item.raw), f"line {item.number}: no object")
+
+
+def first_object(head: bytes, source: Source | None = None) -> dict[str, object] | None:
+    """The first object of the text, or of the array that it begins with; None where it is not whole.
+
+    With a source, more of it is read where the head ends inside the object.
+    """
+    found = _first(head)
+    if found is None and source is not None and not source.is_dir and len(head) < source.size():
+        found = _first(source.head(FAR_BYTES))
+    return found
+
+
+def _first(head: bytes) -> dict[str, object] | None:
+    text = head.removeprefix(BOM).decode("utf-8", "ignore").lstrip()
+    if not text.startswith(("{", "[")):
+        return None
+    start = len(text) - len(text[1:].lstrip()) if text.startswith("[") else 0
+    try:
+        value, _ = strict_json.first_value(text, start)
+    except NotJson:
+        return None
+    return value if isinstance(value, dict) else None

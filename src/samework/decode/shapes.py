@@ -1,0 +1,97 @@
+"""Values of decoded JSON as the type that a format says they have, or nothing: a reader trusts no shape.
+
+Refuses to convert: a number in the place of a text is no text.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+
+from samework.decode.strict_json import NotJson, loads
+
+_MAX_DIGITS = 18
+
+
+def as_text(value: object) -> str | None:
+    """A string, else None."""
+    return value if isinstance(value, str) else None
+
+
+def as_name(value: object) -> str | None:
+    """A name or id: text that is not empty, or a whole number in digits; else None.
+
+    >>> as_name("a"), as_name(7), as_name(""), as_name(True)
+    ('a', '7', None, None)
+    """
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**_MAX_DIGITS:
+        return str(value)
+    return value if isinstance(value, str) and value else None
+
+
+def as_dict(value: object) -> dict[str, object]:
+    """An object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: object) -> list[object]:
+    """A list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def as_dicts(value: object) -> list[dict[str, object]]:
+    """The objects of a list, in order; none where it is no list."""
+    return [each for each in as_list(value) if isinstance(each, dict)]
+
+
+def as_count(value: object) -> int | None:
+    """A whole number that is not negative, else None.
+
+    >>> as_count(3), as_count(-1), as_count(True), as_count("3")
+    (3, None, None, None)
+    """
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def as_number(value: object) -> int | float | None:
+    """A finite number, else None."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if isinstance(value, int) or math.isfinite(value) else None
+
+
+def as_whole(value: object) -> int | None:
+    """As `as_count`, also from decimal text and from a float without a fraction, as traces write counts.
+
+    >>> as_whole("12"), as_whole(3.0), as_whole("x")
+    (12, 3, None)
+    """
+    if isinstance(value, float) and value.is_integer():
+        return as_count(int(value))
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= _MAX_DIGITS:
+        return int(value)
+    return as_count(value)
+
+
+def as_moment(value: object) -> str | None:
+    """A time as the source writes it: text, or a number in text."""
+    return str(value) if as_number(value) is not None else as_text(value) or None
+
+
+def compact(value: object) -> str:
+    """JSON without spaces, keys in their order: how a reader writes arguments that a format holds decoded."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def decoded(value: object) -> object:
+    """The value that a text holds as JSON; the text itself where it holds none.
+
+    >>> decoded('{"a": 1}'), decoded("plain")
+    ({'a': 1}, 'plain')
+    """
+    if not isinstance(value, str) or not value.lstrip().startswith(("{", "[", '"')):
+        return value
+    try:
+        return loads(value)
+    except NotJson:
+        return value

@@ -1,0 +1,128 @@
+"""CTRF reports (Common Test Report Format): one document, each test with its status, its retries kept.
+
+`passed`, `failed` and `skipped` are what they say; `pending` is a test that did not run, so skipped; `other` has no
+outcome here, and leaves the report incomplete. A test that passed after retries keeps its earlier outcomes: it is
+flaky, not passed. Complete iff the summary counts as many tests as are listed. Refuses what has no `results`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from samework.canon.report_nodes import NodeList
+from samework.decode.document import read_document_checked
+from samework.decode.shapes import as_count, as_dict, as_list, as_name, as_text
+from samework.errors import DamagedRecord
+from samework.model.reader import Evidence
+from samework.model.words import NodeResult
+from samework.text import shortened, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from samework.model.reader import Source
+    from samework.model.records import Record, SuiteReport
+
+_FORMAT = re.compile(rb'"reportFormat"\s*:\s*"CTRF"')
+_START = re.compile(rb'[\xef\xbb\xbf\s]*\{\s*"(?:reportFormat|results|reportId|specVersion|timestamp|generatedBy)"\s*:')
+_KEYS = (rb'"results"\s*:\s*\{', rb'"tool"\s*:\s*\{', rb'"summary"\s*:\s*\{')
+_RESULTS = {
+    "passed": NodeResult.PASSED,
+    "failed": NodeResult.FAILED,
+    "skipped": NodeResult.SKIPPED,
+    "pending": NodeResult.SKIPPED,
+}
+_RAW = {"error": NodeResult.ERROR, "xfailed": NodeResult.XFAILED, "xpassed": NodeResult.XPASSED}
+
+
+class Ctrf:
+    """Reader of CTRF."""
+
+    name = "ctrf"
+    title = "CTRF test report"
+    detects = "a JSON object with `results` that holds `tool` and `summary`"
+    proven = False
+    evidence = Evidence(tests="yes, with completeness")
+
+    def sniff(self, head: bytes, source: Source) -> float:
+        """0.95 for a document that names the format, 0.8 for one that begins as such a report."""
+        if source.is_dir or not _START.match(head):
+            return 0.0
+        if _FORMAT.search(head):
+            return 0.95
+        return 0.8 if all(re.search(key, head) for key in _KEYS) else 0.0
+
+    def read(self, source: Source) -> Iterator[Record]:
+        """Yield one `SuiteReport`.
+
+        Raises: DamagedRecord: not JSON, or no CTRF report.
+        """
+        document, findings = read_document_checked(source)
+        results = as_dict(as_dict(document).get("results"))
+        if not isinstance(results.get("tests"), list) and not results.get("summary"):
+            raise DamagedRecord("not a CTRF report: `results` holds no tests", place=visible(source.path))
+        yield _report(results, findings)
+
+
+def _report(results: dict[str, object], findings: list[str]) -> SuiteReport:
+    nodes = NodeList()
+    nodes.findings += findings
+    n_unknown = 0
+    tests = as_list(results.get("tests"))
+    for test in tests:
+        n_unknown += not _add(nodes, as_dict(test))
+    summary = as_dict(results.get("summary"))
+    claimed = as_count(summary.get("tests"))
+    if claimed is not None and claimed != len(tests):
+        nodes.findings.append(f"the summary says {claimed} tests, {len(tests)} are listed")
+    rules = (
+        (n_unknown > 0, "unknown_outcome"),
+        (claimed is None, "count_unrecorded"),
+        (claimed != len(tests), "count_mismatch"),
+    )
+    tool = as_dict(results.get("tool"))
+    runner = " ".join(part for part in (as_name(tool.get("name")), as_name(tool.get("version"))) if part)
+    reason = next((reason for holds, reason in rules if holds), None)
+    return nodes.report(Ctrf.name, reason, runner=runner or None, n_collected=claimed)
+
+
+def _add(nodes: NodeList, test: dict[str, object]) -> bool:
+    """Add a test with its earlier attempts; False where it has no outcome."""
+    node = _node(test)
+    if node is None:
+        nodes.findings.append("an entry of `tests` has no name")
+        return False
+    attempts = [_result(as_dict(attempt)) for attempt in as_list(test.get("retryAttempts"))]
+    for result in attempts:
+        if result is not None:
+            nodes.add(node, result, "retry")
+    result = _result(test)
+    if result is None:
+        nodes.findings.append(
+            f"{shortened(node, 200)}: no outcome in status {shortened(str(test.get('status')), 40)!r}"
+        )
+        return False
+    if test.get("flaky") is True and result is NodeResult.PASSED and NodeResult.FAILED not in attempts:
+        nodes.add(node, NodeResult.FAILED, "flaky")
+    nodes.add(node, result)
+    return True
+
+
+def _result(test: dict[str, object]) -> NodeResult | None:
+    raw = as_text(test.get("rawStatus")) or as_text(test.get("raw_status")) or ""
+    return _RAW.get(raw) or _RESULTS.get(as_text(test.get("status")) or "")
+
+
+def _node(test: dict[str, object]) -> str | None:
+    """Id of a test: as pytest names it where the name is such an id, else file, suite and name."""
+    name = as_name(test.get("name"))
+    if name is None or ".py::" in name:
+        return name
+    file = as_name(test.get("filePath")) or as_name(test.get("file_path"))
+    suite = test.get("suite")
+    suites = [as_name(part) for part in suite] if isinstance(suite, list) else [as_name(suite)]
+    return "::".join(part for part in (file, *suites, name) if part)
+
+
+READER = Ctrf()

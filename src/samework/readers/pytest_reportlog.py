@@ -1,0 +1,172 @@
+"""Report logs of pytest-reportlog: a report of each phase of each test, a line each.
+
+A test fails in its call, breaks in set-up or tear-down; an outcome `rerun` is kept beside the final one, for the test
+disagreed with itself. Subtests count for their test only, as in the other reports of pytest. Complete iff the session
+finished with exit status 0 or 1, no collector failed or was skipped, and every test was torn down. The log does not
+say how many tests were collected, so a session stopped by `-x` or `--maxfail` is told by its short list alone.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from samework.canon.report_nodes import NodeList
+from samework.decode.items import first_object
+from samework.decode.jsonl import iter_records
+from samework.decode.shapes import as_count, as_dict, as_list, as_name, as_text, compact
+from samework.errors import DamagedRecord
+from samework.model.reader import Evidence
+from samework.model.records import Damage
+from samework.model.words import NodeResult
+from samework.text import shortened, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from samework.model.reader import Source
+    from samework.model.records import Record, SuiteReport
+
+_CRASHED = re.compile(r"worker '[^']*' crashed while running")
+_TYPE = "$report_type"
+
+
+class PytestReportlog:
+    """Reader of report logs."""
+
+    name = "pytest_reportlog"
+    title = "pytest report log (pytest-reportlog)"
+    detects = "JSON Lines whose objects have `$report_type`"
+    proven = False
+    evidence = Evidence(tests="yes, with completeness")
+
+    def sniff(self, head: bytes, source: Source) -> float:
+        """0.95 for a first object with a report type."""
+        if source.is_dir:
+            return 0.0
+        first = as_dict(first_object(head.split(b"\n", 1)[0], None))
+        return 0.95 if isinstance(first.get(_TYPE), str) else 0.0
+
+    def read(self, source: Source) -> Iterator[Record]:
+        """Yield damage, then one `SuiteReport`.
+
+        Raises: DamagedRecord: no report at all.
+        """
+        reading = _Reading()
+        for line in iter_records(source):
+            if isinstance(line, Damage):
+                reading.n_damaged += 1
+                yield line
+            elif not reading.report_line(as_dict(line.value)):
+                reading.n_damaged += 1
+                yield Damage(line.offset, len(line.raw), f"line {line.number}: no report of pytest", "unknown-record")
+        if not reading.n_reports:
+            raise DamagedRecord("no report of pytest-reportlog", place=visible(source.path))
+        yield reading.report()
+
+
+READER = PytestReportlog()
+
+
+class _Reading:
+    """Phases of tests as they go by."""
+
+    def __init__(self) -> None:
+        self.n_reports = 0
+        self.n_damaged = 0
+        self.n_bad_collectors = 0
+        self.n_subtests = 0
+        self.version: str | None = None
+        self.exit_status: int | None = None
+        self.nodes = NodeList()
+        self.open: dict[str, tuple[NodeResult, str | None]] = {}
+
+    def report_line(self, report: dict[str, object]) -> bool:
+        """One line; False where it is no report."""
+        kind = as_text(report.get(_TYPE))
+        if kind is None:
+            return False
+        self.n_reports += 1
+        if kind == "SessionStart":
+            self.version = as_name(report.get("pytest_version"))
+        elif kind == "SessionFinish":
+            self.exit_status = as_count(report.get("exitstatus"))
+        elif kind == "CollectReport":
+            self._collector(report)
+        elif kind == "TestReport":
+            return self._phase(report)
+        elif kind.lower().startswith("subtest"):
+            self.n_subtests += 1
+        return True
+
+    def _collector(self, report: dict[str, object]) -> None:
+        word = report.get("outcome")
+        if word == "passed":
+            return
+        self.n_bad_collectors += 1
+        result = NodeResult.SKIPPED if word == "skipped" else NodeResult.ERROR
+        self.nodes.add(f"{as_text(report.get('nodeid')) or ''}::<collection>", result, "collection")
+
+    def _phase(self, report: dict[str, object]) -> bool:
+        node, when, word = (as_text(report.get(name)) for name in ("nodeid", "when", "outcome"))
+        if node is None or word not in {"passed", "failed", "skipped", "rerun"}:
+            return False
+        if "context" in report and "_report_type" in report:  # a subtest, by the plugin of older pytest versions
+            self.n_subtests += 1
+            return True
+        if when not in {"setup", "call", "teardown"}:
+            self._crash(node, word, report)
+            return True
+        result, detail = self.open.get(node, (NodeResult.PASSED, None))
+        if word == "rerun":
+            self.nodes.add(node, NodeResult.FAILED, "rerun")
+            self.open.pop(node, None)
+            return True
+        self.open[node] = _after(result, detail, when, word, report)
+        if when == "teardown":
+            self.nodes.add(node, *self.open.pop(node))
+        return True
+
+    def _crash(self, node: str, word: str, report: dict[str, object]) -> None:
+        """A report without a phase, as xdist makes it for the test that killed its worker."""
+        self.open.pop(node, None)
+        told = report.get("longrepr")
+        text = told if isinstance(told, str) else compact(told)
+        detail = "crash" if _CRASHED.search(text) else None
+        self.nodes.add(node, NodeResult.ERROR if word == "failed" else NodeResult.PASSED, detail)
+
+    def report(self) -> SuiteReport:
+        """The report of all lines."""
+        nodes = self.nodes
+        if self.n_subtests:
+            nodes.findings.append(f"{self.n_subtests} subtests count for their tests")
+        if self.open:
+            named = shortened(", ".join(list(self.open)[:5]), 300)
+            nodes.findings.append(f"{len(self.open)} tests were not torn down: {named}")
+        rules = (
+            (self.n_damaged > 0, "damaged_report"),
+            (self.exit_status is None, "exit_code_unrecorded"),
+            (self.exit_status not in {0, 1}, f"exit_code_{self.exit_status}"),
+            (self.n_bad_collectors > 0, "collection_failed"),
+            (bool(self.open), "not_all_ran"),
+        )
+        return nodes.report(
+            PytestReportlog.name,
+            next((reason for holds, reason in rules if holds), None),
+            runner=f"pytest {self.version}" if self.version else "pytest",
+            exit_code=self.exit_status,
+        )
+
+
+def _after(
+    result: NodeResult, detail: str | None, when: str, word: str, report: dict[str, object]
+) -> tuple[NodeResult, str | None]:
+    """Outcome of a test after one more phase."""
+    expected_failure = "wasxfail" in report or any("xfail" in str(key) for key in as_list(report.get("xfail")))
+    if word == "failed":
+        return (NodeResult.FAILED, None) if when == "call" else (NodeResult.ERROR, when)
+    if word == "skipped" and result is NodeResult.PASSED:
+        return (NodeResult.XFAILED if expected_failure else NodeResult.SKIPPED), None
+    if word == "passed" and when == "call" and expected_failure:
+        return NodeResult.XPASSED, None
+    return result, detail
