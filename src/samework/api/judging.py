@@ -25,6 +25,7 @@ _ORIGINS = ("input", "harness", "environment", "model", "model-or-template", "te
 
 def compare(handle: StoreHandle, a: str, b: str, *, strict: bool) -> PairResult:
     """Everything about one pair: verdicts, then fork, manifest difference and claims."""
+    from samework.claims.evidence import read_facts
     from samework.claims.licence import claims
     from samework.equivalence.manifest_diff import manifest_difference
     from samework.equivalence.pairs import compare as judge
@@ -40,7 +41,8 @@ def compare(handle: StoreHandle, a: str, b: str, *, strict: bool) -> PairResult:
         fork=first_divergence(handle, a_key, b_key),
         manifest=manifest_difference(handle, a_key, b_key),
     )
-    return msgspec.structs.replace(result, claims=claims(result, result.manifest))
+    facts = read_facts(handle, a_key, b_key, result, result.manifest)
+    return msgspec.structs.replace(result, claims=claims(result, result.manifest, facts))
 
 
 def classes(

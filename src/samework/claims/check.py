@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 LICENSED, REFUTED, NOT_ESTABLISHABLE = "licensed", "refuted", "not_establishable"
 _N_NAMED = 4
 _VALUE_LENGTH = 40
+_HOSTED_GROUPS = frozenset("ECLH")
 _SIDES = {"a": "in run A", "b": "in run B", "both": "in both runs"}
 
 Fields = "Mapping[str, FieldDifference]"
@@ -59,7 +60,7 @@ def groups_check(fields: Mapping[str, FieldDifference], groups: str, *, besides:
         for requirement in REQUIRED.get(group, ()):
             found += required(fields, requirement, besides=besides)
     if "Q" in groups:
-        found += _randomness(fields)
+        found += seed_check(fields)
     named = {finding.field for finding in found.differing + found.missing}
     met = {name for group in groups for need in REQUIRED.get(group, ()) for name in need.names}
     for field in fields.values():
@@ -93,7 +94,7 @@ def required(
     return Check(differing=tuple(_differing(field) for field in judged if field.state == DIFFERS))
 
 
-def _randomness(fields: Mapping[str, FieldDifference]) -> Check:
+def seed_check(fields: Mapping[str, FieldDifference]) -> Check:
     """Greedy on both sides needs no seed; otherwise a seed must be recorded and equal."""
     heat = fields.get(TEMPERATURE.names[0])
     if heat is None or heat.missing is not None or (_is_zero(heat.a) and _is_zero(heat.b)):
@@ -103,6 +104,23 @@ def _randomness(fields: Mapping[str, FieldDifference]) -> Check:
 
 def _is_zero(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and value == 0
+
+
+def hosted_check(fields: Mapping[str, FieldDifference], check: Check) -> Check:
+    """A hosted side never licenses a claim about tokens or their cause, whatever else it declares."""
+    hidden = unobservable(fields)
+    if hidden and not check.differing and not check.missing:
+        return Check(missing=tuple(missing(field.field, field) for field in hidden))
+    return check
+
+
+def unobservable(fields: Mapping[str, FieldDifference]) -> list[FieldDifference]:
+    """Fields of engine, serving state, load and hardware that a side says cannot be observed: a hosted API."""
+    return [
+        field
+        for field in fields.values()
+        if group_of(field.field) in _HOSTED_GROUPS and Absence.UNOBSERVABLE in (field.a_source, field.b_source)
+    ]
 
 
 def missing(name: str, field: FieldDifference | None = None) -> Finding:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from samework.claims.check import Check, Finding, by_name, concluded, groups_check, missing
+from samework.claims.check import Check, Finding, by_name, concluded, groups_check, hosted_check, missing, unobservable
 from samework.claims.facts import Facts
 from samework.claims.forking import (
     certificate,
@@ -17,17 +17,18 @@ from samework.claims.forking import (
     is_completion_fork,
     serving_state_excluded,
 )
-from samework.equivalence.manifest_diff import group_of
-from samework.model.results import Claim, FacetVerdict, FieldDifference, ForkPlace, PairResult
-from samework.model.words import Absence, EventKind, Facet, Grade, Verdict
+from samework.claims.requirements import EVERYTHING
+from samework.claims.targets import NO_VERDICT, path_controlled, tests_replay, tool_calls_replay, tree_replay
+from samework.model.words import EventKind, Facet, Grade, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_HOSTED_GROUPS = frozenset("ECLH")
-_HOSTED = "a hosted API does not show its engine, serving state, load and hardware"
-_REPLAY_GROUPS = "MQECLHW"
-_NO_VERDICT = FacetVerdict(Verdict.UNKNOWN, "unrecorded")
+    from samework.model.results import Claim, FacetVerdict, FieldDifference, ForkPlace, PairResult
+
+_HOSTED = (
+    "of a hosted API, which hides engine, serving state, load and hardware, only tree, tests and same-text claims hold"
+)
 
 
 def claims(pair: PairResult, manifest: Sequence[FieldDifference], facts: Facts | None = None) -> tuple[Claim, ...]:
@@ -47,30 +48,39 @@ def claims(pair: PairResult, manifest: Sequence[FieldDifference], facts: Facts |
     ]
     if pair.fork is not None and is_completion_fork(pair.fork):
         found += [
-            certificate(fields, pair.fork),
+            certificate(fields, pair.fork, facts),
             serving_state_excluded(fields, facts),
-            hidden_state_consistent(fields, pair.fork),
+            hidden_state_consistent(fields, pair.fork, facts),
             *fork_attributed(fields, facts),
         ]
-    found += [_tree_replay(fields, pair.facets), _tests_replay(pair.facets, facts)]
+    found += [
+        path_controlled(fields, pair.fork, pair.facets, facts),
+        tool_calls_replay(fields, pair.facets),
+        tree_replay(fields, pair.facets),
+        tests_replay(fields, pair.facets, facts),
+        _hosted(fields),
+    ]
     return tuple(claim for claim in found if claim is not None)
 
 
-def is_hosted(fields: Mapping[str, FieldDifference]) -> bool:
-    """True where a side says that its engine cannot be observed."""
-    return any(
-        group_of(field.field) in _HOSTED_GROUPS and Absence.UNOBSERVABLE in (field.a_source, field.b_source)
-        for field in fields.values()
-    )
+def _hosted(fields: Mapping[str, FieldDifference]) -> Claim | None:
+    """Engine, serving state, load and hardware of a hosted API are out of sight: nothing that rests on them holds."""
+    hidden = unobservable(fields)
+    if not hidden:
+        return None
+    check = Check(missing=tuple(missing(field.field, field) for field in hidden))
+    return concluded("hosted_api", "token replay", check, "", remark=_HOSTED)
 
 
 def _same_request(fork: ForkPlace | None, facets: Mapping[str, FacetVerdict]) -> Claim:
     """The visible request of the last model call before, or at, the place where the runs part."""
     title = "same visible request"
     if fork is None:
-        if facets.get(Facet.TOKENS, _NO_VERDICT).verdict is Verdict.SAME:
+        if facets.get(Facet.TOKENS, NO_VERDICT).verdict is Verdict.SAME:
             return concluded("same_request", title, Check(), "the visible request was the same at every call")
-        return concluded("same_request", title, Check(missing=(missing("prompt_token_ids"),)), "", remark="same text")
+        is_text_same = facets.get(Facet.TEXT, NO_VERDICT).verdict is Verdict.SAME
+        check = Check(missing=(missing("prompt_token_ids"),))
+        return concluded("same_request", title, check, "", remark="same text" if is_text_same else "")
     if fork.event in (EventKind.SYSTEM, EventKind.TOOLS, EventKind.USER, EventKind.CONTEXT_EDIT):
         differs = Finding(fork.event, f"the {fork.event} text differs")
         return concluded("same_request", f"{title} after step {fork.step}", Check(differing=(differs,)), "")
@@ -92,74 +102,36 @@ def _same_request(fork: ForkPlace | None, facets: Mapping[str, FacetVerdict]) ->
 
 def _specified(fields: Mapping[str, FieldDifference]) -> Claim:
     """Exact replay specified: all that makes the tokens is recorded and equal."""
-    check = groups_check(fields, _REPLAY_GROUPS)
     return concluded(
         "exact_replay_specified",
         "exact replay",
-        _hosted_check(fields, check),
+        hosted_check(fields, groups_check(fields, EVERYTHING)),
         "exact replay is specified: model, request, engine, serving state, load, hardware and workspace are equal",
-        remark=_HOSTED if is_hosted(fields) else "",
+        remark=_HOSTED if unobservable(fields) else "",
     )
 
 
 def _demonstrated(fields: Mapping[str, FieldDifference], facets: Mapping[str, FacetVerdict], facts: Facts) -> Claim:
-    tokens = facets.get(Facet.TOKENS, _NO_VERDICT)
-    check = _hosted_check(fields, groups_check(fields, _REPLAY_GROUPS))
+    """Exact replay demonstrated: specified, and done, with ids held here; no replay came out otherwise."""
+    tokens = facets.get(Facet.TOKENS, NO_VERDICT)
+    check = hosted_check(fields, groups_check(fields, EVERYTHING))
     if tokens.verdict is Verdict.DIFFERENT:
         check = Check(differing=(Finding("tokens", "the tokens differ"),)) + check
     elif tokens.verdict is not Verdict.SAME:
         check += Check(missing=(Finding("tokens", f"sameness of tokens unknown ({tokens.reason})"),))
     elif tokens.grade is not Grade.DIRECT:
         check += Check(missing=(Finding("tokens", f"sameness of tokens only {tokens.grade.value}, not direct"),))
+    if facts.n_replays_differing and tokens.verdict is Verdict.SAME:
+        words = f"{facts.n_replays_differing} other replay(s) gave other tokens"
+        check += Check(differing=(Finding("replays", words),))
     bound = 1 - 0.05 ** (1 / max(facts.n_replays, 1))
+    remarks = [_HOSTED] if unobservable(fields) else []
+    remarks += ["the tokens are observed equal"] if tokens.verdict is Verdict.SAME and check != Check() else []
     return concluded(
         "exact_replay_demonstrated",
         "demonstration of exact replay",
         check,
         f"exact replay is demonstrated by {facts.n_replays} replay(s); their failure rate is below {bound:.3g} "
         "at 95 % confidence",
-        remark=_HOSTED if is_hosted(fields) else "",
+        remark="; ".join(remarks),
     )
-
-
-def _hosted_check(fields: Mapping[str, FieldDifference], check: Check) -> Check:
-    """A hosted side never licenses token replay, whatever else it declares."""
-    if is_hosted(fields) and not check.differing and not check.missing:
-        return Check(missing=(Finding("engine", "engine unobservable"),))
-    return check
-
-
-def _tree_replay(fields: Mapping[str, FieldDifference], facets: Mapping[str, FacetVerdict]) -> Claim | None:
-    tree = facets.get(Facet.TREE, _NO_VERDICT)
-    if tree.verdict is Verdict.NOT_APPLICABLE:
-        return None
-    check = _facet_check("tree", tree) + groups_check(fields, "W")
-    return concluded("tree_replay", "tree replay", check, "from the same base and environment came the same tree")
-
-
-def _tests_replay(facets: Mapping[str, FacetVerdict], facts: Facts) -> Claim:
-    tests = facets.get(Facet.TESTS, _NO_VERDICT)
-    check = _facet_check("tests", tests)
-    if tests.verdict is Verdict.SAME:
-        if tests.grade is Grade.ASSERTED:
-            check += Check(missing=(missing("tests.env"),))
-        if facts.discriminating is None:
-            why = "whether the suite tells the work from the base is unrecorded (no report of the base tree)"
-            check += Check(missing=(Finding("tests.base_report", why),))
-        elif not facts.discriminating:
-            why = "the suite does not tell the work from the base: doing nothing scores the same"
-            check += Check(missing=(Finding("tests.discriminating", why),))
-    return concluded(
-        "tests_replay",
-        "tests replay",
-        check,
-        "the same suite in the same environment gave the same outcomes, and it tells the work from the base",
-    )
-
-
-def _facet_check(name: str, verdict: FacetVerdict) -> Check:
-    if verdict.verdict is Verdict.DIFFERENT:
-        return Check(differing=(Finding(name, f"{name} {'differs' if name == 'tree' else 'differ'}"),))
-    if verdict.verdict is not Verdict.SAME:
-        return Check(missing=(Finding(name, f"sameness of {name} unknown ({verdict.reason})"),))
-    return Check()

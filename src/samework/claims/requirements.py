@@ -20,8 +20,11 @@ def _all(*names: str) -> tuple[Requirement, ...]:
 
 
 WEIGHTS = Requirement(("model.sha256", "weights.sha256", "model.sha256_prefix", "model.revision"))
+WEIGHTS_DIGEST = Requirement(("model.sha256", "weights.sha256", "model.sha256_prefix"))
 TEMPERATURE = Requirement(("sampling.temperature",))
 SEED = Requirement(("sampling.seed",))
+MODEL_KNOWN = Requirement(("model.id", "model_id"), compared=False)
+SAMPLING_KNOWN = Requirement(("sampling.temperature", "sampling.temperature_requested"), compared=False)
 CACHE_POLICY = Requirement(("cache.attention_reuse.enabled", "cache.prefix_policy", "prefix_cache_policy"))
 RESET_SCOPE = Requirement(("reset.scope", "reset_scope"))
 REUSED = Requirement(("reuse.cached_tokens", "reuse_cached_tokens"))
@@ -68,6 +71,9 @@ REQUIRED: dict[str, tuple[Requirement, ...]] = {
         "harness.version|harness_version",
     ),
 }
+
+EVERYTHING = "MQECLHW"
+"""Groups of all that goes into the tokens of a run."""
 
 COLD_SCOPES = frozenset({"process", "fresh_container"})
 """Resets after which no cache of the engine, first or secondary, can hold anything of an earlier request."""

@@ -99,6 +99,15 @@ def group_of(field: str) -> str | None:
     return _PREFIXES.get(field.replace("_", ".").split(".", 1)[0])
 
 
+def first_words(groups: str) -> list[str]:
+    """First words of the names that belong to groups, for queries that sort fields as `group_of` does.
+
+    >>> first_words("L")
+    ['concurrency']
+    """
+    return [word for word, group in _PREFIXES.items() if group in groups]
+
+
 def manifest_difference(handle: StoreHandle, a_key: int, b_key: int) -> tuple[FieldDifference, ...]:
     """Every field that is recorded, or said to be missing, of either run, in order of name.
 

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from datetime import datetime
-from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from samework.claims.assignment import SAME, WITHIN, by_arm
+from samework.claims.assignment import BLOCKED, INTERLEAVED, SAME, UNRECORDED, WITHIN, by_arm, run_order
 from samework.model.causes import (
-    BLOCKED,
     CO_VARIES,
-    INTERLEAVED,
     NOT_DETECTED,
-    ORDER_UNRECORDED,
     TOGGLED,
     UNTESTABLE,
     CauseRow,
@@ -25,7 +20,7 @@ from samework.stats.families import holm
 from samework.text import shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
 _NAME_LENGTH = 60
 _N_NAMED = 6
@@ -152,48 +147,6 @@ def _arm_relation(runs: Sequence[Placed], values: Mapping[int, str]) -> str | No
     return SAME if found == {SAME} else WITHIN
 
 
-def run_order(items: Iterable[Sequence[tuple[str, str | None]]]) -> str:
-    """How values lie in the order in which the runs of each item were started.
-
-    Args:
-        items: per item, its runs as (value, started).
-
-    Returns: `blocked` where every item ran all of one value before all of another, the same one first everywhere: then
-        the order explains what the value explains. `unrecorded` where an item's order is not known. Else `interleaved`.
-
-    >>> run_order([[("x", "2026-01-01T10:00"), ("y", "2026-01-01T11:00")]])
-    'blocked'
-    """
-    before: set[tuple[str, str]] = set()
-    for item in items:
-        if len({value for value, _ in item}) == 1:
-            continue
-        values = _in_order(item)
-        if values is None:
-            return ORDER_UNRECORDED
-        distinct = list(dict.fromkeys(values))
-        if sum(one != other for one, other in pairwise(values)) >= len(distinct):
-            return INTERLEAVED
-        before.update(combinations(distinct, 2))
-    return INTERLEAVED if any((later, first) in before for first, later in before) else BLOCKED
-
-
-def _in_order(item: Sequence[tuple[str, str | None]]) -> list[str] | None:
-    """Values by time; None where a time is missing, is no ISO 8601, or two values share one."""
-    timed: list[tuple[datetime, str]] = []
-    for value, started in item:
-        try:
-            timed.append((datetime.fromisoformat(started or ""), value))
-        except ValueError:
-            return None
-    if len({time.tzinfo is None for time, _ in timed}) > 1:
-        return None
-    timed.sort(key=lambda one: one[0])
-    if any(one[0] == other[0] and one[1] != other[1] for one, other in pairwise(timed)):
-        return None
-    return [value for _, value in timed]
-
-
 def _row(one: _Tested, p_holm: float | None, level: float, n_self_disagreements: int | None) -> CauseRow:
     rung = _rung(one, p_holm, level, n_self_disagreements)
     return CauseRow(
@@ -249,6 +202,6 @@ def _aliases(one: _Tested) -> list[str]:
         found.append(
             "nor from the order of starting" if found else "it cannot be told apart from the order of starting"
         )
-    elif one.order == ORDER_UNRECORDED:
+    elif one.order == UNRECORDED:
         found.append("the order of starting is unrecorded")
     return found

@@ -7,9 +7,6 @@ import msgspec
 UNTESTABLE, NOT_DETECTED, CO_VARIES, TOGGLED = "untestable", "not_detected", "co_varies", "toggled"
 """Rungs of the ladder of wording that a group of runs can reach, lowest first. The next one needs an intervention."""
 
-INTERLEAVED, BLOCKED, ORDER_UNRECORDED = "interleaved", "blocked", "unrecorded"
-"""How the values of a field lie in the order in which the runs of a task were started."""
-
 
 class CauseRow(msgspec.Struct, frozen=True):
     """Fields that split the runs alike, so that nothing here can tell them apart, and how they go with the ways taken.

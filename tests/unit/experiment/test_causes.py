@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from samework.errors import EvidenceError, UsageError
-from samework.experiment.cause_rows import Placed, cause_rows, run_order
+from samework.claims.assignment import run_order
+from samework.experiment.cause_rows import Placed, cause_rows
 from samework.experiment.causes import causes
 from samework.store.sql import header, load, names
 from tests.forklab import Made, completion, observation, store_of, system
