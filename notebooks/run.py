@@ -35,6 +35,7 @@ def executed(path: Path) -> Any:
         timeout=TIME_LIMIT_S,
         kernel_name="python3",
         record_timing=False,
+        coalesce_streams=True,
         extra_arguments=["--log-level=ERROR"],
         resources={"metadata": {"path": str(path.parent)}},
     )

@@ -66,13 +66,14 @@ def test_no_place_on_a_machine_is_shown(name: str, root: Path, notebook: Callabl
 
 def test_the_engines_runs_give_the_numbers_of_the_record(notebook: Callable[[str], dict[str, Any]]) -> None:
     told = notebook("same_transcript_different_continuation")
-    controls = text(told, "verdicts")
+    controls = text(told, "rates")
     for arm in ("retained", "recomputed", "split"):
         assert f"| {arm}, again | 0 | 60 |" in controls
     for arms, n_differ in (("retained against recomputed", 14), ("retained against split", 11)):
         assert f"| {arms} | {n_differ} | 60 |" in controls
     assert "| recomputed against chunked | 3 | 60 |" in controls
-    assert "no test: no item has two runs in each arm" in text(told, "path-refusal")
+    assert "No control: chunked has one run of each item" in text(told, "experiment")
+    assert "| tokens | recomputed against chunked | 0 | none | none | none | no test:" in text(told, "paths")
     assert "| retained against recomputed | 30 | 13 | 8 | 30 | 1 | 1 | 1 |" in text(told, "funnel-table")
     assert text(told, "transplant").count("| 60 of 60 | 11 of 11 | 0 of 11 |") == 2
     changed = [line for line in text(told, "origins").splitlines() if line.startswith("| tool") and "| yes |" in line]
