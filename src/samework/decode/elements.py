@@ -1,0 +1,229 @@
+"""One JSON document a member at a time: a long list in it is given element by element, with its place in the file.
+
+A document that was cut still gives the members and elements before the cut; memory is that of the largest of them.
+Refuses to guess at what comes after bytes that are no JSON: the rest of the document is one `Damage`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, BinaryIO
+
+import msgspec
+
+from samework.decode import strict_json
+from samework.decode.limits import DEFAULT, MIB, Limits
+from samework.decode.strict_json import BOM, NotJson
+from samework.errors import DamagedRecord
+from samework.model.records import Damage
+from samework.text import shortened, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from samework.model.reader import Source
+
+_STRUCTURE = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?P<end>"|\\?\Z)|[\[\]{}]', re.DOTALL)
+_SCALAR = re.compile(rb"[^\s,\[\]{}:\"]+")
+_SPACE = re.compile(rb"[ \t\r\n]*")
+_FIRST_READ_BYTES = MIB
+
+
+class Part(msgspec.Struct, frozen=True, gc=False):
+    """A member of the document, or an element of one of its lists.
+
+    key: of the member, "" for an element of a document that is a list. index: place in the list, None for a member
+    given whole. value: decoded. raw: its bytes. offset: where they begin.
+    """
+
+    key: str
+    index: int | None
+    value: object
+    raw: bytes
+    offset: int
+
+
+def iter_parts(source: Source, streamed: frozenset[str], limits: Limits = DEFAULT) -> Iterator[Part | Damage]:
+    """Members of a JSON object, or elements of a JSON list, in order.
+
+    Args:
+        source: the document.
+        streamed: names of the members whose lists are given by element.
+        limits: of one part.
+
+    Yields:
+        Parts, and damage between them (which taints no run by itself).
+
+    Raises:
+        DamagedRecord: the document begins as neither object nor list. InputError: it cannot be opened.
+    """
+    with source.open() as stream:
+        cursor = _Cursor(stream, limits)
+        mark = cursor.peek()
+        if mark not in {b"{", b"["}:
+            raise DamagedRecord("neither a JSON object nor a JSON list", place=visible(source.path))
+        try:
+            yield from _members(cursor, streamed) if mark == b"{" else _elements(cursor, "")
+            if cursor.peek():
+                yield _damage(cursor.offset, cursor.rest(), "bytes after the end of the document", "damaged-record")
+        except _Stop as stop:
+            yield _damage(stop.offset, cursor.rest() + cursor.offset - stop.offset, stop.reason, stop.code)
+
+
+class _Stop(Exception):
+    """The document cannot be followed beyond this place."""
+
+    def __init__(self, offset: int, reason: str, code: str) -> None:
+        super().__init__(reason)
+        self.offset = offset
+        self.reason = reason
+        self.code = code
+
+
+class _Cursor:
+    """A place in the document, with as much of it in memory as the value there needs."""
+
+    def __init__(self, stream: BinaryIO, limits: Limits) -> None:
+        self.stream = stream
+        self.limits = limits
+        self.buffer = stream.read(_FIRST_READ_BYTES)
+        self.base = 0
+        self.at = len(BOM) if self.buffer.startswith(BOM) else 0
+
+    @property
+    def offset(self) -> int:
+        """Byte of the document."""
+        return self.base + self.at
+
+    def rest(self) -> int:
+        """Bytes from here to the end; reads them."""
+        n_bytes = len(self.buffer) - self.at
+        while part := self.stream.read(MIB):
+            n_bytes += len(part)
+        return n_bytes
+
+    def peek(self) -> bytes:
+        """The next byte that is no space, empty at the end."""
+        while True:
+            found = _SPACE.match(self.buffer, self.at)
+            self.at = found.end() if found else self.at
+            if self.at < len(self.buffer) or not self._fill():
+                return self.buffer[self.at : self.at + 1]
+
+    def take(self, wanted: bytes) -> None:
+        """Step over one byte of punctuation."""
+        found = self.peek()
+        if found != wanted:
+            raise self._stop("the file ends inside the document" if not found else "not JSON")
+        self.at += 1
+
+    def value(self) -> tuple[int, bytes]:
+        """Offset and bytes of the value that begins here, undecoded."""
+        mark = self.peek()
+        length = self._nested() if mark in {b"{", b"[", b'"'} else self._scalar()
+        start, raw = self.offset, self.buffer[self.at : self.at + length]
+        self.at += length
+        return start, raw
+
+    def _scalar(self) -> int:
+        while True:
+            found = _SCALAR.match(self.buffer, self.at)
+            if found is not None and found.end() < len(self.buffer):
+                return found.end() - self.at
+            if not self._fill():
+                if found is None:
+                    raise self._stop("not JSON" if self.at < len(self.buffer) else "the file ends inside the document")
+                return found.end() - self.at
+
+    def _nested(self) -> int:
+        """Length of the string, object or list here."""
+        depth, done = 0, 0
+        while True:
+            for found in _STRUCTURE.finditer(self.buffer, self.at + done):
+                mark = found.group()
+                if mark.startswith(b'"'):
+                    if found.group("end") != b'"':
+                        break  # the string goes on beyond the buffer
+                elif mark in b"[{":
+                    depth += 1
+                else:
+                    depth -= 1
+                done = found.end() - self.at
+                if depth == 0:
+                    return done
+            if len(self.buffer) - self.at > self.limits.max_document_bytes:
+                raise self._stop(f"a value of more than {self.limits.max_document_bytes} bytes", "limit-exceeded")
+            if not self._fill():
+                raise self._stop("the file ends inside the document")
+
+    def _fill(self) -> bool:
+        """Read on, dropping what lies behind; twice as much each time, so that a long value is scanned once."""
+        more = self.stream.read(max(MIB, len(self.buffer) - self.at))
+        if not more:
+            return False
+        self.base += self.at
+        self.buffer = self.buffer[self.at :] + more
+        self.at = 0
+        return True
+
+    def _stop(self, reason: str, code: str | None = None) -> _Stop:
+        is_cut = reason.startswith("the file ends")
+        return _Stop(self.offset, reason, code or ("cut-tail" if is_cut else "damaged-record"))
+
+
+def _members(cursor: _Cursor, streamed: frozenset[str]) -> Iterator[Part | Damage]:
+    cursor.take(b"{")
+    if cursor.peek() == b"}":
+        cursor.take(b"}")
+        return
+    while True:
+        key = _key(cursor)
+        cursor.take(b":")
+        if key in streamed and cursor.peek() == b"[":
+            yield from _elements(cursor, key)
+        else:
+            yield _part(key, None, cursor)
+        if cursor.peek() == b"}":
+            cursor.take(b"}")
+            return
+        cursor.take(b",")
+
+
+def _elements(cursor: _Cursor, key: str) -> Iterator[Part | Damage]:
+    cursor.take(b"[")
+    if cursor.peek() == b"]":
+        cursor.take(b"]")
+        return
+    index = 0
+    while True:
+        yield _part(key, index, cursor)
+        index += 1
+        if cursor.peek() == b"]":
+            cursor.take(b"]")
+            return
+        cursor.take(b",")
+
+
+def _key(cursor: _Cursor) -> str:
+    if cursor.peek() != b'"':
+        cursor.take(b'"')
+    start, raw = cursor.value()
+    try:
+        return str(strict_json.loads(raw, cursor.limits))
+    except NotJson as error:
+        raise _Stop(start, error.message, error.code) from error
+
+
+def _part(key: str, index: int | None, cursor: _Cursor) -> Part | Damage:
+    start, raw = cursor.value()
+    try:
+        return Part(key, index, strict_json.loads(raw, cursor.limits), raw, start)
+    except NotJson as error:
+        where = (
+            f"{shortened(key, 60)!r}" if index is None else f"element {index} of {shortened(key, 60) or 'the list'!r}"
+        )
+        return _damage(start, len(raw), f"{where}: {error.message} at byte {start + error.offset}", error.code)
+
+
+def _damage(offset: int, n_bytes: int, reason: str, code: str) -> Damage:
+    return Damage(offset, max(n_bytes, 0), reason, code=code, taints_run=False)
