@@ -46,7 +46,8 @@ _WORDS: Final = "|".join(_PYTEST)
 _STATUS_FIRST = re.compile(rf"(?:\[gw\d+\] \[\s*\d+%\] )?({_WORDS})\s+(\S.*)")
 _STATUS_LAST = re.compile(rf"(\S*\.\w+::.+?)\s+({_WORDS})(?:\s+\(.*\))?(?:\s+\[\s*\d+%\])?")
 _MODULE = re.compile(r"[^\s:]+\.\w+")
-_SUMMARY = re.compile(r"=*\s*((?:\d+ [a-z]+(?:, )?)+) in [0-9.:]+\w*.*")
+_SUBTEST = re.compile(r"SUBFAILED(?:\(.*?\)|\[.*?\])* (\S*\.\w+::.*)|(\S*\.\w+::.+?) SUBFAILED.*")
+_SUMMARY = re.compile(r"=*\s*((?:\d+ [a-z]+(?: [a-z]+)?(?:, )?)+) in [0-9.:]+\w*.*")
 _COUNT = re.compile(r"(\d+) (passed|failed|errors?|skipped|xfailed|xpassed|deselected|rerun|warnings?)\b")
 _COLLECTED = re.compile(r"(?:collecting \.\.\. )?collected (\d+) items?(?: / (\d+) (?:errors?|deselected))?.*")
 _SUGAR = re.compile(r"Results \([0-9.:]+\w*\):")
@@ -69,6 +70,7 @@ class Pytest:
         self.counted: dict[str, int] | None = None
         self.n_collected: int | None = None
         self.stopped = False
+        self.n_subtests = [0, 0]  # failing ones in the summary, and in the lines of -v
         self._in_sugar = False
 
     @property
@@ -83,6 +85,8 @@ class Pytest:
         elif found := _STATUS_LAST.fullmatch(line):
             self._add(found[2], found[1])
             self.n_verbose[found[2]] += 1
+        elif found := _SUBTEST.fullmatch(line):
+            self.n_subtests[found[1] is None] += 1
         elif found := _SUMMARY.fullmatch(line.strip("= ")):
             self._count(found[1])
         elif _SUGAR.fullmatch(line):
@@ -123,11 +127,12 @@ class Pytest:
             return "collection_failed"
         if self.stopped:
             return "stopped_early"
-        for said, n_said in self.counted.items():
+        for said, n_counted in self.counted.items():
             word = _COUNTED.get(said)
+            n_said = n_counted - (max(self.n_subtests) if word == "FAILED" else 0)
             # one id may stand for several tests, so both the ids and the lines of -v are counts of tests
             if word is not None and n_said not in {len(self.words[word]), self.n_verbose[word]}:
-                nodes.findings.append(f"the summary says {n_said} {said}, {len(self.words[word])} are named")
+                nodes.findings.append(f"the summary says {n_counted} {said}, {len(self.words[word])} are named")
                 return "count_mismatch"
         if self.counted.get("rerun"):
             return "rerun"
@@ -287,7 +292,7 @@ class Sympy:
 
 _GO_RUN = re.compile(r"=== RUN\s+(\S+)")
 _GO_END = re.compile(r"\s*--- (PASS|FAIL|SKIP): (\S+) \(.*\)")
-_GO_PACKAGE = re.compile(r"(ok|FAIL|\?)\s+([^\s\[]+)\s*(.*)")
+_GO_PACKAGE = re.compile(r"(ok|FAIL|\?) *\t([^\s\[]+)\s*(.*)")
 _GO = {"PASS": NodeResult.PASSED, "FAIL": NodeResult.FAILED, "SKIP": NodeResult.SKIPPED}
 
 
@@ -314,7 +319,7 @@ class Go:
         elif found := _GO_END.fullmatch(line):
             self.pending[found[2]] = _GO[found[1]]
             self.running.pop(found[2], None)
-        elif (found := _GO_PACKAGE.fullmatch(line)) and ("." in found[2] or "/" in found[2] or self.pending):
+        elif found := _GO_PACKAGE.fullmatch(line):
             self._package(found[1], found[2])
 
     def _package(self, word: str, package: str) -> None:

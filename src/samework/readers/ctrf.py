@@ -33,7 +33,13 @@ _RESULTS = {
     "skipped": NodeResult.SKIPPED,
     "pending": NodeResult.SKIPPED,
 }
-_RAW = {"error": NodeResult.ERROR, "xfailed": NodeResult.XFAILED, "xpassed": NodeResult.XPASSED}
+_RAW = {
+    "error": NodeResult.ERROR,
+    "setup_failed": NodeResult.ERROR,
+    "teardown_failed": NodeResult.ERROR,
+    "xfailed": NodeResult.XFAILED,
+    "xpassed": NodeResult.XPASSED,
+}
 
 
 class Ctrf:
@@ -43,7 +49,7 @@ class Ctrf:
     title = "CTRF test report"
     detects = "a JSON object with `results` that holds `tool` and `summary`"
     proven = False
-    evidence = Evidence(tests="yes, with completeness")
+    evidence = Evidence(tests="as far as its writer tells statuses apart, with completeness")
 
     def sniff(self, head: bytes, source: Source) -> float:
         """0.95 for a document that names the format, 0.8 for one that begins as such a report."""

@@ -53,7 +53,7 @@ class SwebenchLog:
             return 0.0
         if len(head) < source.size() and _START.encode() in source.head(_FAR_BYTES):
             return 0.85
-        families = _families(head.decode("utf-8", "replace").split("\n"))
+        families = _families([_plain(line) for line in head.split(b"\n")])
         return 0.5 if max(family.n_nodes for family in families) else 0.0
 
     def read(self, source: Source) -> Iterator[Record]:
@@ -94,9 +94,13 @@ def _lines(source: Source) -> Iterator[str]:
     with source.open() as opened:
         stream = io.BufferedReader(opened, MIB) if isinstance(opened, io.RawIOBase) else opened
         while raw := stream.readline(_MAX_LINE_BYTES):
-            yield _ANSI.sub("", raw.decode("utf-8", "replace")).rstrip("\r\n").rsplit("\r", 1)[-1]
+            yield _plain(raw)
             while not raw.endswith(b"\n") and len(raw) == _MAX_LINE_BYTES:
                 raw = stream.readline(_MAX_LINE_BYTES)
+
+
+def _plain(raw: bytes) -> str:
+    return _ANSI.sub("", raw.decode("utf-8", "replace")).rstrip("\r\n").rsplit("\r", 1)[-1]
 
 
 class _Marks:

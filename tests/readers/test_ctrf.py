@@ -1,0 +1,75 @@
+"""The reader of CTRF reports: statuses, retries, ids, and when a report is complete."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from samework.decode.source import BytesSource
+from samework.errors import DamagedRecord
+from samework.readers.ctrf import READER
+from tests.reportlab import outcomes, report_of
+
+
+def document(listed: list[object], **summary: object) -> str:
+    summary = {"tests": len(listed), **summary}
+    return json.dumps({"reportFormat": "CTRF", "results": {"tool": {"name": "x"}, "summary": summary, "tests": listed}})
+
+
+def test_each_status_has_its_outcome():
+    tests = [{"name": status, "status": status} for status in ("passed", "failed", "skipped", "pending")]
+    report = report_of(READER, document(tests))
+    assert outcomes(report) == {
+        "passed": ["passed"],
+        "failed": ["failed"],
+        "skipped": ["skipped"],
+        "pending": ["skipped"],
+    }
+    assert report.complete
+    assert report.n_collected == 4
+
+
+def test_what_pytest_says_beneath_a_status_is_kept():
+    raw = {"teardown_failed": "error", "setup_failed": "error", "call_failed": "failed", "xfailed": "xfailed"}
+    tests = [{"name": f"t.py::{word}", "status": "failed", "rawStatus": word} for word in raw]
+    assert outcomes(report_of(READER, document(tests))) == {f"t.py::{word}": [result] for word, result in raw.items()}
+
+
+def test_a_status_without_an_outcome_leaves_the_report_incomplete():
+    report = report_of(READER, document([{"name": "a", "status": "passed"}, {"name": "b", "status": "other"}]))
+    assert outcomes(report) == {"a": ["passed"]}
+    assert report.incomplete_reason == "unknown_outcome"
+
+
+def test_a_retried_test_is_flaky_and_not_passed():
+    attempts = [{"attempt": 1, "status": "failed"}]
+    tests = [
+        {"name": "a", "status": "passed", "flaky": True},
+        {"name": "b", "status": "passed", "flaky": True, "retryAttempts": attempts},
+    ]
+    found = outcomes(report_of(READER, document(tests)))
+    assert found == {"a": ["failed", "passed"], "b": ["failed", "passed"]}
+
+
+@pytest.mark.parametrize(
+    ("test", "node"),
+    [
+        ({"name": "t.py::a", "filePath": "t.py", "suite": ["t.py"]}, "t.py::a"),
+        ({"name": "adds", "filePath": "a.test.js", "suite": ["math", "sum"]}, "a.test.js::math::sum::adds"),
+        ({"name": "adds", "suite": "math"}, "math::adds"),
+        ({"name": "adds"}, "adds"),
+    ],
+)
+def test_a_test_is_known_by_file_suite_and_name(test, node):
+    assert list(outcomes(report_of(READER, document([{"status": "passed", **test}])))) == [node]
+
+
+@pytest.mark.parametrize(("claimed", "reason"), [(3, "count_mismatch"), (None, "count_unrecorded"), (1, None)])
+def test_a_report_is_complete_iff_its_summary_counts_what_it_lists(claimed, reason):
+    assert report_of(READER, document([{"name": "a", "status": "passed"}], tests=claimed)).incomplete_reason == reason
+
+
+def test_a_document_without_results_is_refused():
+    with pytest.raises(DamagedRecord):
+        list(READER.read(BytesSource("x", b'{"reportFormat": "CTRF"}')))

@@ -1,0 +1,89 @@
+"""The reader of report logs: phases become outcomes, as the other reports of pytest give them."""
+
+from __future__ import annotations
+
+import pytest
+
+from samework.decode.source import BytesSource
+from samework.errors import DamagedRecord
+from samework.readers.pytest_reportlog import READER
+from tests.reportlab import lines, outcomes, report_of
+
+START = {"pytest_version": "9.2.0", "$report_type": "SessionStart"}
+
+
+def phases(node: str, *said: str | tuple[str, dict[str, object]]) -> list[dict[str, object]]:
+    names = ("setup", "call", "teardown") if len(said) == 3 else ("setup", "teardown")
+    made = []
+    for when, word in zip(names, said, strict=True):
+        outcome, more = word if isinstance(word, tuple) else (word, {})
+        made.append({"$report_type": "TestReport", "nodeid": node, "when": when, "outcome": outcome, **more})
+    return made
+
+
+def finish(status: int) -> dict[str, object]:
+    return {"exitstatus": status, "$report_type": "SessionFinish"}
+
+
+@pytest.mark.parametrize(
+    ("said", "result"),
+    [
+        (("passed", "passed", "passed"), "passed"),
+        (("passed", "failed", "passed"), "failed"),
+        (("passed", "failed", "failed"), "error"),
+        (("passed", "passed", "failed"), "error"),
+        (("failed", "passed"), "error"),
+        (("skipped", "passed"), "skipped"),
+        (("passed", ("skipped", {"wasxfail": ""}), "passed"), "xfailed"),
+        (("passed", ("passed", {"wasxfail": "why"}), "passed"), "xpassed"),
+    ],
+)
+def test_the_phases_of_a_test_make_its_outcome(said, result):
+    report = report_of(READER, lines(START, *phases("t.py::a", *said), finish(1)))
+    assert outcomes(report) == {"t.py::a": [result]}
+    assert report.complete
+    assert report.runner == "pytest 9.2.0"
+
+
+def test_a_rerun_test_disagreed_with_itself():
+    first, second = phases("t::a", "passed", "rerun", "passed"), phases("t::a", "passed", "passed", "passed")
+    report = report_of(READER, lines(START, *first, *second, finish(0)))
+    assert set(outcomes(report)["t::a"]) == {"failed", "passed"}
+
+
+def test_a_subtest_counts_for_its_test():
+    subtest = {"$report_type": "SubTestReport", "nodeid": "t::a", "when": "call", "outcome": "failed"}
+    report = report_of(READER, lines(START, subtest, *phases("t::a", "passed", "failed", "passed"), finish(1)))
+    assert outcomes(report) == {"t::a": ["failed"]}
+
+
+def test_a_worker_that_crashed_is_an_error_and_no_failed_assertion():
+    crash = {
+        "$report_type": "TestReport", "nodeid": "t::a", "when": "???", "outcome": "failed",
+        "longrepr": "worker 'gw1' crashed while running 't::a'",
+    }  # fmt: skip
+    report = report_of(READER, lines(START, phases("t::a", "passed", "passed")[0], crash, finish(1)))
+    assert [(one.outcome, one.detail) for one in report.outcomes] == [("error", "crash")]
+    assert report.complete
+
+
+@pytest.mark.parametrize(
+    ("tail", "reason"),
+    [
+        ([], "exit_code_unrecorded"),
+        ([finish(2)], "exit_code_2"),
+        ([finish(0)], None),
+        ([phases("t::b", "passed", "passed")[0], finish(0)], "not_all_ran"),
+        ([{"$report_type": "CollectReport", "nodeid": "b.py", "outcome": "failed"}, finish(1)], "collection_failed"),
+        ([{"$report_type": "CollectReport", "nodeid": "b.py", "outcome": "passed"}, finish(0)], None),
+        (["x", finish(0)], "damaged_report"),
+    ],
+)
+def test_a_log_that_lost_something_is_incomplete(tail, reason):
+    report = report_of(READER, lines(START, *phases("t::a", "passed", "passed", "passed"), *tail))
+    assert report.incomplete_reason == reason
+
+
+def test_a_file_without_reports_is_refused():
+    with pytest.raises(DamagedRecord):
+        list(READER.read(BytesSource("x", b"{}\n")))
