@@ -1,14 +1,17 @@
 """Success of the same items under two arms: which way it flips, by how much, and whether that is within a margin.
 
 Where each item's runs agree in each arm and are as many, items are compared as single outcomes (McNemar, Tango, exact
-equivalence). Elsewhere per-item means are, and runs are dealt anew within each item for the test.
+equivalence). Elsewhere per-item means are: tested by swapping the arms within items, or, where an item has unlike
+numbers of runs and a swap would not be even, by dealing its runs to the arms anew.
 """
 
 from __future__ import annotations
 
+from math import gcd, lcm
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+import numpy as np
 
 from samework.model.experiment import Flips, Limits, MarginResult, SeveralArms
 from samework.stats.clustered import clustered_difference
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 LEVEL: Final = 0.05
 _MOST_EXACT_ITEMS: Final = 10_000
 _N_RESAMPLES: Final = 9_999
+_MOST_STEPS: Final = 500_000_000
 _NO_DIFFERENCE: Final = 1e-12
 TalliesByTask = dict[str, dict[str, "Tally"]]
 
@@ -41,9 +45,8 @@ def flips(tallies: TalliesByTask, a: str, b: str, *, margin: float | None = None
     known = [(x, y) for x, y in common if x.n_known and y.n_known]
     means = [(x.succeeded / x.n_known, y.succeeded / y.n_known) for x, y in known]
     # Unlike numbers of repeats would make one direction of a flip likelier than the other without any difference.
-    is_means = any(value not in (0, 1) for pair in means for value in pair) or any(
-        x.n_known != y.n_known for x, y in known
-    )
+    is_even = all(x.n_known == y.n_known for x, y in known)
+    is_means = not is_even or any(value not in (0, 1) for pair in means for value in pair)
     made = Flips(
         a,
         b,
@@ -96,17 +99,59 @@ def _by_outcomes(made: Flips, margin: float | None) -> Flips:
 def _by_means(made: Flips, known: Sequence[tuple[Tally, Tally]], margin: float | None) -> Flips:
     items = [x.outcomes() for x, _ in known], [y.outcomes() for _, y in known]
     found = clustered_difference(*items, n_resamples=_N_RESAMPLES)
-    dealt = stratified_exact([((x.succeeded, x.failed), (y.succeeded, y.failed)) for x, y in known])
+    if all(x.n_known == y.n_known for x, y in known):
+        test, p = "arms swapped within items", swapped_p([(x.succeeded - y.succeeded, x.n_known) for x, y in known])
+    else:
+        dealt = stratified_exact([((x.succeeded, x.failed), (y.succeeded, y.failed)) for x, y in known])
+        test, p = "runs dealt to the arms anew within items, exact", dealt.two_sided
     method = "BCa bootstrap" if found.method == "bootstrap" else found.method
     return msgspec.structs.replace(
         made,
         difference=found.estimate,
         interval=(found.interval.low, found.interval.high),
         interval_method=f"per-item means, {method} over items",
-        test="successes dealt anew within each item, exact",
-        p=dealt.two_sided,
+        test=test,
+        p=p,
         margin=_margin_of_means(items, margin) if margin is not None else None,
     )
+
+
+def swapped_p(differences: Sequence[tuple[int, int]], *, n_samples: int = 99_999, seed: int = 0) -> float:
+    """Two-sided p of a mean of per-item differences, were the two arms exchangeable within each item.
+
+    Over all 2^n ways to swap the arms of items: the share whose sum of differences is as far from 0, or farther. With
+    differences of 1 and -1 this is McNemar's exact test.
+
+    Args:
+        differences: per item (successes of a minus those of b, runs of each).
+        n_samples: swaps drawn where the exact distribution is too large.
+        seed: of those draws.
+
+    Source: Fisher's randomisation test of paired differences; exact by convolution.
+
+    >>> swapped_p([(1, 1)] * 13 + [(-1, 1)] * 7) == mcnemar(13, 7).exact
+    True
+    >>> swapped_p([(1, 2), (2, 2), (-1, 2)])
+    0.75
+    """
+    scale = lcm(*(n for _, n in differences))
+    sizes = [abs(k) * (scale // n) for k, n in differences if k]
+    unit = gcd(*sizes) or 1
+    sizes = sorted(size // unit for size in sizes)
+    observed = abs(sum(k * (scale // n) for k, n in differences)) // unit
+    if len(sizes) * sum(sizes) > _MOST_STEPS:
+        signs = np.random.default_rng(seed)
+        sums = sum(((2 * signs.integers(0, 2, n_samples) - 1) * size for size in sizes), np.zeros(n_samples, np.int64))
+        return float((1 + (np.abs(sums) >= observed).sum()) / (1 + n_samples))
+    # How much of the whole is swapped to one side: 0 to the sum of all sizes.
+    distribution = np.ones(1)
+    for size in sizes:
+        wider = np.zeros(len(distribution) + size)
+        wider[: len(distribution)] += distribution / 2
+        wider[size:] += distribution / 2
+        distribution = wider
+    far = np.abs(2 * np.arange(len(distribution)) - sum(sizes)) >= observed
+    return min(1.0, float(distribution[far].sum()))
 
 
 def _margin_of_outcomes(b: int, c: int, n: int, margin: float) -> MarginResult:
