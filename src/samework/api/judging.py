@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from samework.model.causes import CausesResult
+    from samework.model.funnel import Funnel
     from samework.model.results import ClassesResult, ForkNode, PairResult, PairRow
     from samework.store.connection import StoreHandle
 
@@ -51,12 +52,29 @@ def classes(
     """Nested classes of each task and the counts of pairs."""
     from samework.equivalence.classes import classes as sort
 
+    pair = _selected(handle, task, arm, across)
+    return sort(handle, task=task, arms=[arm] if arm is not None else None, across=pair, strict=strict)
+
+
+def funnel(
+    handle: StoreHandle, *, task: str | None, arm: str | None, across: Sequence[str] | None, strict: bool
+) -> Funnel:
+    """Pairs from other tokens to a reviewer's word, stage by stage."""
+    from samework.experiment.pair_funnel import pair_funnel
+
+    pair = _selected(handle, task, arm, across)
+    return pair_funnel(handle, task=task, arms=[arm] if arm is not None else None, across=pair, strict=strict)
+
+
+def _selected(
+    handle: StoreHandle, task: str | None, arm: str | None, across: Sequence[str] | None
+) -> tuple[str, str] | None:
+    """The two arms of `across`, once all names are known. Raises UsageError, NotFound."""
     arms = list(across or ())
     if across is not None and (len(arms) != N_ARMS_ACROSS or arms[0] == arms[1]):
         raise UsageError("--across takes two different arms, such as retained,recomputed", hint="samework runs")
     check_names(handle, task=task, arms=[*arms, *([arm] if arm is not None else [])])
-    pair = (arms[0], arms[1]) if arms else None
-    return sort(handle, task=task, arms=[arm] if arm is not None else None, across=pair, strict=strict)
+    return (arms[0], arms[1]) if arms else None
 
 
 def pairs(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from samework.ingest.settings import Progress
     from samework.model.causes import CausesResult
     from samework.model.experiment import ExperimentResult
+    from samework.model.funnel import Funnel
     from samework.model.gate import GateResult
     from samework.model.results import (
         Claim,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         SnapshotResult,
         SourceOutcome,
     )
+    from samework.model.review import PairReviews
     from samework.store.backup import Backup
     from samework.store.connection import StoreHandle
     from samework.store.verify import Finding
@@ -452,6 +454,48 @@ class Store:
                 power=power,
                 strict=strict,
             )
+
+    def funnel(
+        self,
+        *,
+        task: str | None = None,
+        arm: str | None = None,
+        across: Sequence[str] | None = None,
+        strict: bool = False,
+    ) -> Funnel:
+        """How many pairs have other tokens, another tool call, another tree, other tests, and matter to a reviewer.
+
+        Args: as of `classes`.
+        """
+        from samework.api.judging import funnel
+
+        with self._reading() as handle:
+            return funnel(handle, task=task, arm=arm, across=across, strict=strict)
+
+    def review(self, a: str, b: str, *, judgement: str, by: str, reason: str, blind: bool = False) -> PairReviews:
+        """Record what a reviewer says of two runs of one task, and return all reviews of the pair.
+
+        Args:
+            a: a run: its id, a unique beginning of it, or task:arm:repeat.
+            b: another run of the same task.
+            judgement: matters, no-matter or unsure.
+            by: the reviewer; a later review of theirs supersedes this one.
+            reason: why.
+            blind: the reviewer did not know which arm was which.
+
+        Raises: NotFound, UsageError, StoreError.
+        """
+        from samework.api.reviewing import record_review
+
+        with self._writing() as handle:
+            return record_review(handle, a, b, judgement=judgement, by=by, reason=reason, blind=blind)
+
+    def reviews(self, a: str, b: str) -> PairReviews:
+        """What reviewers said of two runs of one task. No class rests on it. Raises NotFound, UsageError."""
+        from samework.api.reviewing import pair_reviews
+
+        with self._reading() as handle:
+            return pair_reviews(handle, a, b)
 
     # Asking and telling
 

@@ -12,6 +12,7 @@ from samework.model.words import RunClass
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from samework.model.funnel import Funnel
     from samework.model.results import ClassBlock, ClassesResult, TaskClasses
 
 EXAMPLE = "samework classes --task code-016"
@@ -29,6 +30,9 @@ def command(
         typer.Option("--across", metavar="ARM,ARM", help="Count pairs of one run of each arm.", show_default=False),
     ] = None,
     strict: StrictOption = False,
+    funnel: Annotated[
+        bool, typer.Option("--funnel", help="Count the pairs from other tokens to work that matters instead.")
+    ] = False,
     every: Annotated[bool, typer.Option("--all", help="Show the table of every task, however many.")] = False,
     as_json: JsonOption = False,
 ) -> int:
@@ -40,12 +44,40 @@ def command(
     from samework.cli.output import print_json
 
     arms = [name.strip() for name in across.split(",")] if across is not None else None
+    if funnel:
+        found = opened(store).funnel(task=task, arm=arm, across=arms, strict=strict)
+        if as_json:
+            print_json(found)
+        else:
+            _print_funnel(found)
+        return 0
     result = opened(store).classes(task=task, arm=arm, across=arms, strict=strict)
     if as_json:
         print_json(result)
     else:
         _print(result, every=every or task is not None)
     return 0
+
+
+def _print_funnel(found: Funnel) -> None:
+    from rich.text import Text
+
+    from samework.cli.output import Column, console, counted, print_table, print_wrapped
+
+    console().print(Text(counted(found.pairs, "pair"), style="bold"))
+    columns = [Column("stage"), Column("yes", right=True), Column("no", right=True), Column("unknown", right=True)]
+    columns += [Column("reached", right=True), Column("may reach", right=True, extra=True)]
+    columns += [Column("not applicable", right=True, extra=True)]
+    rows = [
+        [stage.stage]
+        + [f"{number:,}" for number in (stage.yes, stage.no, stage.unknown, stage.reached, stage.may_reach)]
+        + [f"{stage.not_applicable:,}"]
+        for stage in found.stages
+    ]
+    print_table(columns, rows)
+    print_wrapped("reached: yes here and at every stage before that applies; may reach: unknown at one, no at none.")
+    if found.disputed:
+        print_wrapped(f"{counted(found.disputed, 'pair')} disputed by reviewers, counted as unknown.")
 
 
 def _print(result: ClassesResult, *, every: bool) -> None:

@@ -53,9 +53,14 @@ class Selection:
 
 
 def state_counts(
-    handle: StoreHandle, selection: Selection | None = None
+    handle: StoreHandle, selection: Selection | None = None, *, beside: Sequence[str] = ()
 ) -> Iterator[tuple[str, dict[str, State], int]]:
     """Yield (task, states of the components, number of pairs) for every combination that occurs.
+
+    Args:
+        handle: an open store.
+        selection: of which pairs; None for all.
+        beside: plain facets whose state is counted along with the components.
 
     Reads the temp table `signature`. Components that cannot decide in a task are left out there: INCOMPARABLE, or for
     `ran`, EQUAL where no placed report is vacuous.
@@ -63,7 +68,7 @@ def state_counts(
     handle.db.execute(f"create or replace temp table task_pattern as {load('samework.equivalence', _NEEDED)}")
     patterns = f"select distinct {', '.join(COMPONENTS)} from task_pattern order by all"
     for present in handle.db.execute(patterns).fetchall():
-        names = [name for name, here in zip(COMPONENTS, present, strict=True) if here]
+        names = [name for name, here in zip(COMPONENTS, present, strict=True) if here] + list(beside)
         where = " and ".join(f"{'' if here else 'not '}{name}" for name, here in zip(COMPONENTS, present, strict=True))
         default = dict.fromkeys(COMPONENTS, State.INCOMPARABLE) | {"ran": State.EQUAL}
         for task, vector, n_pairs in _vectors(handle, names, where, selection or Selection()):

@@ -14,8 +14,10 @@ import msgspec
 
 from samework.model.causes import CausesResult
 from samework.model.experiment import ExperimentResult
+from samework.model.funnel import Funnel
 from samework.model.gate import GateResult
 from samework.model.results import ClassesResult, ForkNode, PairResult, PairRow, RunSummary
+from samework.model.review import PairReviews
 from samework.store import ddl, documents, migrate, sql
 from samework.store.tables import TABLES
 from samework.store.version import SCHEMA_VERSION
@@ -30,8 +32,10 @@ _MODELS: Final[dict[str, tuple[Any, str]]] = {
     "causes": (CausesResult, "The answer of `samework causes --json`."),
     "experiment": (ExperimentResult, "The answer of `samework experiment --json`."),
     "forks": (list[ForkNode], "The answer of `samework forks --json`."),
+    "funnel": (Funnel, "The answer of `samework classes --funnel --json`."),
     "gate": (GateResult, "The answer of `samework gate --json`."),
     "pairs": (list[PairRow], "The answer of `samework pairs --json`."),
+    "review": (PairReviews, "The answer of `samework review --json`."),
     "runs": (list[RunSummary], "The answer of `samework runs --json`."),
 }
 _DOCUMENTS: Final = {
