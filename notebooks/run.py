@@ -54,7 +54,8 @@ def executed(path: Path) -> Any:
 def shown(output: Any) -> str:
     """The text of one output; of a picture, that it is one."""
     if output["output_type"] == "stream":
-        return str(output["text"])
+        # What a library says of itself, such as that it builds its list of fonts, is no answer of a cell.
+        return "" if output["name"] == "stderr" else str(output["text"])
     data = output["data"]
     if PICTURE in data:
         return "(picture)"
