@@ -1,106 +1,111 @@
 """What came of a fork: whether its branches led to other trees or other tests. Pure, linear in runs.
 
-A difference inside one branch belongs to a later fork. So branches are set against each other as sets: all one value is
-same; two branches that share no value differ; branches that overlap without being one leave it to later forks.
+Each facet is split into the share of this fork (branches that have nothing in common) and that of later ones (a
+difference inside a branch), see `splits`. What is unknown stays so: an unknown never makes a fork absorbed.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from enum import StrEnum
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from samework.equivalence.signatures import Value
+from samework.forks.refuting import Refuted
+from samework.forks.reviews import MATTERS, NO_MATTER, Review
+from samework.forks.splits import Labels, Split, differs_inside, labels_of, split
 from samework.model.words import Consequence, RunKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from samework.forks.rows import Codes, RunFacts
+    from samework.forks.splits import Ways
 
-Ways = list[list["RunFacts"]]
-
-
-class Split(StrEnum):
-    """How the branches of one node stand to each other on one facet."""
-
-    SAME = "same"
-    DIFFERS = "differs"
-    OVERLAPS = "overlaps"
-    UNKNOWN = "unknown"
+_WHOLE = ("actions", "observations", "outcome")
+_CONSEQUENTIAL, _ABSORBED, _UNKNOWN, _NONE = "consequential", "absorbed", "unknown", "none"
+_LATER = "later_forks"
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """Consequence with its reason. changed_work: trees or tests are known to differ, though maybe not which of both.
+    """Consequence with its reason.
 
-    tree_labels / tests_labels: one list per branch, None where a run's is unknown.
+    effect: consequential (trees or tests are known to differ, or a reviewer says that it matters), absorbed (something
+    else was done, the tree came out the same), none (only the completion differs), unknown. own: facets that differ
+    between branches. later: facets that differ inside a branch, the share of later forks. unknown: facets of which the
+    evidence does not say whether branches differ. tree_labels / tests_labels: one list per branch, None where unknown.
     """
 
     consequence: Consequence
     reason: str
-    changed_work: bool
-    tree_labels: tuple[tuple[Value, ...], ...] = ()
-    tests_labels: tuple[tuple[Value, ...], ...] = ()
+    effect: str
+    own: tuple[str, ...] = ()
+    later: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    tree_labels: Labels = ()
+    tests_labels: Labels = ()
+
+    @property
+    def changed_work(self) -> bool:
+        """True where work is known to have changed, though maybe not whether tree or tests did."""
+        return self.effect == _CONSEQUENTIAL
 
 
-def split(labels: Sequence[Sequence[Value]]) -> Split:
-    """Set branches against each other; a None (unknown) keeps its branch from proving anything.
+class _Facets(msgspec.Struct, frozen=True):
+    """Labels and split of each facet at one node. treeless: runs of a kind that leaves no tree, and none left one."""
 
-    >>> split([[1, 1], [1]]), split([[1, 2], [3]]), split([[1, 2], [1]]), split([[1], [None], [2]])
-    (<Split.SAME: 'same'>, <Split.DIFFERS: 'differs'>, <Split.OVERLAPS: 'overlaps'>, <Split.DIFFERS: 'differs'>)
+    labels: dict[str, Labels]
+    splits: dict[str, Split]
+    treeless: bool
+    by_incomplete: bool
+
+    def shares(self) -> dict[str, tuple[str, ...]]:
+        """Facets by whose share the difference is; a facet that no run has is in none of them."""
+        known = [name for name, ways in self.labels.items() if any(label is not None for way in ways for label in way)]
+        stands = ("tests" if "tests" in known else "outcome",)
+        asked = {"actions", *(stands if self.treeless else ("tree", "tests")), *known}
+        return {
+            "own": tuple(name for name, found in self.splits.items() if found is Split.DIFFERS),
+            "later": tuple(name for name in known if differs_inside(self.labels[name])),
+            "unknown": tuple(n for n, found in self.splits.items() if found is Split.UNKNOWN and n in asked),
+        }
+
+
+def fork_consequence(ways: Ways, *, refuted: Refuted | None = None, review: Review | None = None) -> Outcome:
+    """Consequence of a node.
+
+    Args:
+        ways: the runs of each branch.
+        refuted: cells whose tests are told apart by reports that are not complete.
+        review: what reviewers said of pairs that part here.
     """
-    known = {frozenset(way) for way in labels if None not in way}
-    if _disjoint(known):
-        return Split.DIFFERS
-    if any(None in way for way in labels):
-        return Split.UNKNOWN
-    return Split.SAME if len(known) == 1 and len(next(iter(known))) == 1 else Split.OVERLAPS
+    facets = _facets(ways, refuted or Refuted())
+    found = _without_tree(facets) if facets.treeless else _with_tree(facets)
+    found = _reviewed(found, review or Review())
+    shown = msgspec.structs.replace(found, tree_labels=facets.labels["tree"], tests_labels=facets.labels["tests"])
+    return msgspec.structs.replace(shown, **facets.shares())
 
 
-def _disjoint(sets: set[frozenset[Value]]) -> bool:
-    """True where two of the sets share nothing. A set of one value decides at once; only others meet in pairs."""
-    single = [way for way in sets if len(way) == 1]
-    if len(single) > 1:
-        return True
-    if single:
-        return any(single[0].isdisjoint(way) for way in sets)
-    if len(sets) > 1 and not frozenset.intersection(*sets):
-        return any(one.isdisjoint(other) for one, other in combinations(sets, 2))
-    return False
-
-
-def labels_of(ways: Ways, forms: Sequence[Callable[[RunFacts], Codes]]) -> tuple[tuple[Value, ...], ...]:
-    """One label per run, in the strongest form that most runs of the node can be compared in.
-
-    A form that all runs share wins over a stronger one that some lack, so that equality stays one of digests.
-    """
-    runs = [run for way in ways for run in way]
-    best: Callable[[RunFacts], Codes] | None = None
-    best_code: Value = None
-    best_size = 0
-    for form in forms:
-        sizes = Counter(code for code in (form(run)[0] for run in runs) if code is not None)
-        code, size = max(sizes.items(), key=lambda item: item[1], default=(None, 0))
-        if size > best_size:
-            best, best_code, best_size = form, code, size
-    if best is None:
-        return tuple(tuple(None for _ in way) for way in ways)
-    return tuple(tuple(best(run)[1] if best(run)[0] == best_code else None for run in way) for way in ways)
-
-
-def fork_consequence(ways: Ways) -> Outcome:
-    """Consequence of a node from the runs of each branch (C4 is given by reviews, elsewhere)."""
-    trees = labels_of(ways, [_form("tree", place) for place in range(len(ways[0][0].tree))])
-    tests = labels_of(ways, [_form("tests", place) for place in range(len(ways[0][0].tests))])
+def _facets(ways: Ways, refuted: Refuted) -> _Facets:
+    labels = {name: labels_of(ways, [_whole(name)]) for name in _WHOLE[:-1]}
+    labels["tree"] = labels_of(ways, [_form("tree", place) for place in range(len(ways[0][0].tree))])
+    labels["tests"] = labels_of(ways, [_form("tests", place) for place in range(len(ways[0][0].tests))])
+    labels["outcome"] = labels_of(ways, [_whole("outcome")])
+    splits = {name: split(found) for name, found in labels.items()}
+    if splits["tests"] is Split.SAME and not all(run.ran for way in ways for run in way):
+        splits["tests"] = Split.UNKNOWN
+    by_incomplete = splits["tests"] is not Split.DIFFERS and refuted.parts(ways, labels["tests"])
+    if by_incomplete:
+        splits["tests"] = Split.DIFFERS
     treeless = all(run.kind != RunKind.CODING for way in ways for run in way)
-    if treeless and all(label is None for way in trees for label in way):
-        found = _without_tree(ways, tests)
-    else:
-        found = _with_tree(ways, split(trees), _tests_split(ways, tests))
-    return msgspec.structs.replace(found, tree_labels=trees, tests_labels=tests)
+    has_tree = any(label is not None for way in labels["tree"] for label in way)
+    return _Facets(labels, splits, treeless and not has_tree, by_incomplete)
+
+
+def _whole(name: str) -> Callable[[RunFacts], Codes]:
+    def codes(run: RunFacts) -> Codes:
+        return getattr(run, name)  # type: ignore[no-any-return]
+
+    return codes
 
 
 def _form(name: str, place: int) -> Callable[[RunFacts], Codes]:
@@ -110,63 +115,79 @@ def _form(name: str, place: int) -> Callable[[RunFacts], Codes]:
     return codes
 
 
-def _tests_split(ways: Ways, tests: tuple[tuple[Value, ...], ...]) -> Split:
-    found = split(tests)
-    if found is Split.SAME and not all(run.ran for way in ways for run in way):
-        return Split.UNKNOWN
-    return found
-
-
-def _with_tree(ways: Ways, tree: Split, tests: Split) -> Outcome:
+def _with_tree(facets: _Facets) -> Outcome:
+    tree, tests = facets.splits["tree"], facets.splits["tests"]
     if tree is Split.SAME:
-        found = _absorbed(ways, "every branch ends in the same tree")
+        found = _same_end(facets, "every branch ends in the same tree")
         if tests is Split.DIFFERS:
             return msgspec.structs.replace(found, reason=found.reason + "; tests differ on one tree (A2)")
         return found
     if tests is Split.DIFFERS:
-        reasons = {Split.DIFFERS: "trees and tests differ", Split.UNKNOWN: "tests differ, and so must the trees"}
-        return Outcome(Consequence.TESTS, reasons.get(tree, "tests differ between branches"), changed_work=True)
+        return _other_tests(facets, tree)
     if tree is Split.DIFFERS:
         return _other_trees(tests)
     if tree is Split.OVERLAPS:
-        reason = "later_forks: trees differ inside branches, and branches share some"
-        return Outcome(Consequence.UNKNOWN, reason, changed_work=False)
-    return Outcome(Consequence.UNKNOWN, "tree unknown in at least one run", changed_work=False)
+        reason = f"{_LATER}: trees differ inside branches, and branches share some"
+        return Outcome(Consequence.UNKNOWN, reason, _UNKNOWN)
+    return Outcome(Consequence.UNKNOWN, "tree unknown in at least one run", _UNKNOWN)
+
+
+def _other_tests(facets: _Facets, tree: Split) -> Outcome:
+    reasons = {Split.DIFFERS: "trees and tests differ", Split.UNKNOWN: "tests differ, and so must the trees"}
+    reason = reasons.get(tree, "tests differ between branches")
+    if facets.by_incomplete:
+        reason += " (refuted by a report that is not complete)"
+    return Outcome(Consequence.TESTS, reason, _CONSEQUENTIAL)
 
 
 def _other_trees(tests: Split) -> Outcome:
     if tests is Split.SAME:
-        return Outcome(Consequence.TREE, "trees differ, tests are the same", changed_work=True)
+        return Outcome(Consequence.TREE, "trees differ, tests are the same", _CONSEQUENTIAL)
     reason = "later forks decide the tests" if tests is Split.OVERLAPS else "tests unknown"
-    return Outcome(Consequence.UNKNOWN, f"trees differ (at least C2); {reason}", changed_work=True)
+    return Outcome(Consequence.UNKNOWN, f"trees differ (at least C2); {reason}", _CONSEQUENTIAL)
 
 
-def _absorbed(ways: Ways, why: str) -> Outcome:
-    """C0 where no call and no observation differs, else C1."""
-    actions = split(labels_of(ways, [lambda run: run.actions]))
-    observations = split(labels_of(ways, [lambda run: run.observations]))
-    if actions is Split.SAME and observations in (Split.SAME, Split.UNKNOWN):
-        return Outcome(Consequence.COMPLETION_ONLY, f"{why}; no call differs", changed_work=False)
-    if actions is Split.UNKNOWN:
-        return Outcome(Consequence.UNKNOWN, f"{why}; actions unknown (C0 or C1)", changed_work=False)
-    what = "observations" if actions is Split.SAME else "actions"
-    return Outcome(Consequence.ABSORBED, f"{why} by other {what}", changed_work=False)
+def _same_end(facets: _Facets, why: str) -> Outcome:
+    """C0 where this fork changed no call and no observation, C1 where it did.
+
+    Where branches overlap, the first differing event has the same calls in all of them: later forks made the rest.
+    """
+    actions, observations = facets.splits["actions"], facets.splits["observations"]
+    if actions is Split.DIFFERS:
+        return Outcome(Consequence.ABSORBED, f"{why} by other actions", _ABSORBED)
+    if observations is Split.DIFFERS:
+        return Outcome(Consequence.ABSORBED, f"{why} by other observations", _ABSORBED)
+    if Split.UNKNOWN in (actions, observations):
+        what = "actions" if actions is Split.UNKNOWN else "observations"
+        return Outcome(Consequence.UNKNOWN, f"{why}; {what} unknown (C0 or C1)", _ABSORBED)
+    later = f"; calls differ inside branches only ({_LATER})" if Split.OVERLAPS in (actions, observations) else ""
+    return Outcome(Consequence.COMPLETION_ONLY, f"{why}{later or '; no call differs'}", _NONE)
 
 
-def _without_tree(ways: Ways, tests: tuple[tuple[Value, ...], ...]) -> Outcome:
+def _without_tree(facets: _Facets) -> Outcome:
     """Runs of a kind that leaves no tree: tests if there are any, else the grader's outcome."""
-    named, found = "tests", _tests_split(ways, tests)
+    named, found = "tests", facets.splits["tests"]
     if found is Split.UNKNOWN:
-        named, found = "the recorded outcome", split(labels_of(ways, [lambda run: run.outcome]))
+        named, found = "the recorded outcome", facets.splits["outcome"]
     stands = f"runs of this kind leave no tree; {named} stands in its place"
     if found is Split.DIFFERS:
-        return Outcome(Consequence.TESTS, f"{stands} and differs", changed_work=True)
+        incomplete = " (refuted by a report that is not complete)" if named == "tests" and facets.by_incomplete else ""
+        return Outcome(Consequence.TESTS, f"{stands} and differs{incomplete}", _CONSEQUENTIAL)
     if found is Split.SAME:
-        return _absorbed(ways, f"{stands} and is the same")
-    if split(labels_of(ways, [lambda run: run.actions])) is Split.SAME:
-        return _absorbed(ways, "runs of this kind leave no tree")
+        return _same_end(facets, f"{stands} and is the same")
+    same_calls = _same_end(facets, "runs of this kind leave no tree")
+    if same_calls.effect == _NONE:
+        return same_calls
     if found is Split.OVERLAPS:
-        return Outcome(Consequence.UNKNOWN, f"later_forks: {stands} and differs inside branches", changed_work=False)
-    return Outcome(
-        Consequence.UNKNOWN, "runs of this kind leave no tree, and no outcome is recorded", changed_work=False
-    )
+        return Outcome(Consequence.UNKNOWN, f"{_LATER}: {stands} and differs inside branches", _UNKNOWN)
+    return Outcome(Consequence.UNKNOWN, "runs of this kind leave no tree, and no outcome is recorded", _UNKNOWN)
+
+
+def _reviewed(found: Outcome, review: Review) -> Outcome:
+    """A review raises to C4, unless reviewers disagree or the runs ended apart by a later fork."""
+    said = {"disputed": "; reviews disagree (disputed)", NO_MATTER: "; reviewed: it does not matter"}
+    if review.says != MATTERS:
+        return msgspec.structs.replace(found, reason=found.reason + said.get(review.says or "", ""))
+    if found.reason.startswith(_LATER):
+        return msgspec.structs.replace(found, reason=f"{found.reason}; a reviewer says that the difference matters")
+    return Outcome(Consequence.REVIEW, f"a reviewer says that it matters; {found.reason}", _CONSEQUENTIAL)

@@ -7,24 +7,43 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from samework.forks.consequence import fork_consequence
+from samework.forks.margins import NEAR_TIE_NATS
 from samework.forks.nodes import token_parting_of, ways_of
 from samework.forks.origin import fork_origin
+from samework.forks.refuting import read_refuted
+from samework.forks.reviews import read_reviews
 from samework.forks.rows import Node, branches_of
-from samework.forks.showing import differing_part, excerpts_of, read_material
+from samework.forks.showing import EXCERPT_LENGTH, differing_part, excerpts_of, read_material
 from samework.forks.trie import PACKAGE, read_members, read_run_facts
 from samework.model.results import ForkPlace
 from samework.store.sql import load
 
 if TYPE_CHECKING:
+    from samework.forks.consequence import Outcome
     from samework.forks.margins import TokenParting
+    from samework.forks.origin import Origin
     from samework.forks.rows import Member, RunFacts
     from samework.store.connection import StoreHandle
 
 _TWO = 2
 
 
-def first_divergence(handle: StoreHandle, a_key: int, b_key: int) -> ForkPlace | None:
+def first_divergence(
+    handle: StoreHandle,
+    a_key: int,
+    b_key: int,
+    *,
+    near_tie: float = NEAR_TIE_NATS,
+    excerpt_length: int | None = EXCERPT_LENGTH,
+) -> ForkPlace | None:
     """The fork of a pair of runs of one task.
+
+    Args:
+        handle: an open store.
+        a_key: run_key of one run.
+        b_key: run_key of the other.
+        near_tie: margin (nats) up to which a fork is called a near tie.
+        excerpt_length: characters of each side that are shown; None for all of them, for a caller who shortens.
 
     Returns: None where the record shows no difference, where one run was cut off while it went like the other, or where
         a run has no trajectory.
@@ -38,7 +57,23 @@ def first_divergence(handle: StoreHandle, a_key: int, b_key: int) -> ForkPlace |
     seq = n_shared if token_seq is None else token_seq
     members = read_members(handle, "pair_members", {"a": a_key, "b": b_key, "seq": seq})
     node = _node(members, runs, only_tokens=token_seq is not None)
-    return None if node is None else _place(handle, node, (a_key, b_key), runs, seq)
+    if node is None:
+        return None
+    material = read_material(handle, [node], whole=excerpt_length is None)
+    origin = fork_origin(node, runs, material.workspaces)
+    review = read_reviews(handle, node.task).get((min(a_key, b_key), max(a_key, b_key)))
+    outcome = fork_consequence(ways_of(node, runs), refuted=read_refuted(handle), review=review)
+    by_run = {member.run_key: member for member in node.members()}
+    sides = by_run[a_key], by_run[b_key]
+    a, b = excerpts_of(sides, material, excerpt_length)
+    place = _place(node, origin, outcome, differing_part(*sides, material))
+    place = replace(place, a=a, b=b, n_shared_events=seq)
+    parting = token_parting_of(node, material, near_tie)
+    return (
+        place
+        if parting is None
+        else _with_margins(place, parting, [node.members().index(one) for one in sides], near_tie)
+    )
 
 
 def _node(members: list[Member], runs: dict[int, RunFacts], *, only_tokens: bool) -> Node | None:
@@ -53,41 +88,34 @@ def _node(members: list[Member], runs: dict[int, RunFacts], *, only_tokens: bool
     return Node(members[0].task, (members[0].prev or b"").hex(), branches, only_tokens=only_tokens)
 
 
-def _place(
-    handle: StoreHandle, node: Node, keys: tuple[int, int], runs: dict[int, RunFacts], n_shared: int
-) -> ForkPlace:
-    material = read_material(handle, [node])
-    origin = fork_origin(node, runs, material.workspaces)
-    outcome = fork_consequence(ways_of(node, runs))
-    parting = token_parting_of(node, material)
-    by_run = {member.run_key: place for place, member in enumerate(node.members())}
-    places = [by_run[key] for key in keys]
-    a, b = (node.members()[place] for place in places)
-    excerpts = excerpts_of([a, b], material)
-    margins = _margins(parting, places)
+def _place(node: Node, origin: Origin, outcome: Outcome, part: str | None) -> ForkPlace:
     return ForkPlace(
         step=node.step,
         seq=node.seq,
         event="/".join(node.kinds),
         origin=origin.word,
         consequence=outcome.consequence,
-        evidence="; ".join(
-            text for text in (origin.evidence, parting.words if parting else "", outcome.reason) if text
-        ),
-        token_offset=None if parting is None else parting.offset,
-        part=differing_part(a, b, material),
-        margin_a=margins[0],
-        margin_b=margins[1],
-        margin_unit=parting.unit if parting is not None and margins != (None, None) else None,
-        margin_finding=None if parting is None else parting.finding,
-        a=excerpts[0],
-        b=excerpts[1],
-        n_shared_events=n_shared,
+        evidence=origin.evidence,
+        consequence_reason=outcome.reason,
+        effect=outcome.effect,
+        differs=outcome.own,
+        unknown=outcome.unknown,
+        part=part,
         prompt_grade=origin.prompt_grade,
     )
 
 
-def _margins(parting: TokenParting | None, places: list[int]) -> tuple[float | None, float | None]:
-    if parting is None:
-        return None, None
-    return parting.margins[places[0]], parting.margins[places[1]]
+def _with_margins(place: ForkPlace, parting: TokenParting, sides: list[int], near_tie: float) -> ForkPlace:
+    """The place with its token. sides: which completions of the parting are a and b."""
+    a, b = (parting.margins[side] for side in sides)
+    is_recorded = (a, b) != (None, None)
+    return replace(
+        place,
+        evidence=f"{place.evidence}; {parting.words}",
+        token_offset=parting.offset,
+        margin_a=a,
+        margin_b=b,
+        margin_unit=parting.unit if is_recorded else None,
+        margin_finding=parting.finding,
+        near_tie_nats=near_tie if is_recorded else None,
+    )

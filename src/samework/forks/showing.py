@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Place = tuple[int, int]
 EXCERPT_LENGTH = 160
 _READ_CHARACTERS = 4000
+_WHOLE = 1 << 40
 
 
 class ShownCall(msgspec.Struct, frozen=True, gc=False):
@@ -43,14 +44,17 @@ class Material(msgspec.Struct, frozen=True):
     workspaces: dict[Place, str]
 
 
-def read_material(handle: StoreHandle, nodes: Iterable[Node]) -> Material:
-    """Read what the nodes' branches are shown by. Four queries, whatever the number of nodes."""
+def read_material(handle: StoreHandle, nodes: Iterable[Node], *, whole: bool = False) -> Material:
+    """Read what the nodes' branches are shown by. Four queries, whatever the number of nodes.
+
+    whole: texts as a report needs them that takes secrets out before it shortens; else their beginnings.
+    """
     nodes = list(nodes)
     firsts = [branch.first for node in nodes for branch in node.branches]
     completions = [(one.run_key, one.seq) for one in firsts if one.kind == EventKind.COMPLETION]
     keys = {key for one in firsts for key in (one.body, one.reasoning) if key is not None}
     bodies = handle.db.execute(
-        load(PACKAGE, "sql/bodies"), {"keys": sorted(keys), "n_characters": _READ_CHARACTERS}
+        load(PACKAGE, "sql/bodies"), {"keys": sorted(keys), "n_characters": _WHOLE if whole else _READ_CHARACTERS}
     ).fetchall()
     calls: dict[Place, list[ShownCall]] = {}
     for run_key, seq, _, *shown in _at(handle, "calls_at", completions):
@@ -99,9 +103,18 @@ def _action(call: ShownCall) -> dict[str, str]:
     return {"tool": visible(call.name, one_line=True), "arguments": visible(call.canonical, one_line=True)}
 
 
-def excerpts_of(firsts: Sequence[Member], material: Material, limit: int = EXCERPT_LENGTH) -> list[str]:
-    """One line for each branch, beginning shortly before the first difference of the texts."""
+def excerpts_of(firsts: Sequence[Member], material: Material, limit: int | None = EXCERPT_LENGTH) -> list[str]:
+    """One line for each branch, beginning shortly before the first difference; the whole text where limit is None."""
     texts = [event_text(member, material) for member in firsts]
+    return [visible(text) for text in texts] if limit is None else shortened_together(texts, limit)
+
+
+def shortened_together(texts: Sequence[str], limit: int = EXCERPT_LENGTH) -> list[str]:
+    """One line of each text, beginning shortly before the first difference of all.
+
+    >>> shortened_together(["x" * 90 + "one", "x" * 90 + "two"], 20)
+    ['…xxxxxone', '…xxxxxtwo']
+    """
     start = _common_prefix(texts)
     lead = 0 if start <= limit // 2 else start - limit // 4
     return [shortened(("…" if lead else "") + text[lead:], limit) for text in texts]

@@ -30,8 +30,10 @@ class ForkPlace(msgspec.Struct, frozen=True):
 
     token_offset: first differing token of the completion, None where ids are not recorded on both sides.
     part: reasoning, prose, tool_name, tool_argument or None. a / b: short visible excerpts.
-    margin_a / margin_b: at the forking token, with unit. prompt_grade: evidence grade of equal prompt ids at a model
-    fork, None where they are not known to be equal.
+    margin_a / margin_b: at the forking token, with unit. near_tie_nats: the declared limit that margin_finding
+    (near_tie_flip, near_tie, large_margin) was made with. prompt_grade: evidence grade of equal prompt ids at a model
+    fork, None where they are not known to be equal. effect: none, absorbed, consequential or unknown. differs: later
+    facets that differ. unknown: those of which the evidence does not say.
     """
 
     step: int
@@ -50,6 +52,11 @@ class ForkPlace(msgspec.Struct, frozen=True):
     b: str | None = None
     n_shared_events: int = 0
     prompt_grade: str | None = None
+    consequence_reason: str = ""
+    effect: str = "unknown"
+    differs: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    near_tie_nats: float | None = None
 
 
 class FieldDifference(msgspec.Struct, frozen=True):
@@ -143,7 +150,10 @@ class ClassesResult(msgspec.Struct, frozen=True):
 
 
 class ForkBranch(msgspec.Struct, frozen=True):
-    """One way out of a branch node. action: {"tool":…, "arguments":…} of the first differing turn, {} where none."""
+    """One way out of a branch node. action: {"tool":…, "arguments":…} of the first differing turn, {} where none.
+
+    margin: at the forking token, None where unrecorded.
+    """
 
     runs: tuple[str, ...]
     action: dict[str, str]
@@ -153,12 +163,17 @@ class ForkBranch(msgspec.Struct, frozen=True):
     tree_unknown: int = 0
     tests_unknown: int = 0
     arms: dict[str, int] = {}
+    margin: float | None = None
 
 
 class ForkNode(msgspec.Struct, frozen=True):
     """A branch node of the trie of one task. node: hex of the shared chain, "" for the root.
 
-    tool_calls: the fork changed a tool call. evidence: what decided the origin.
+    tool_calls: the fork changed a tool call. evidence: what decided the origin. effect: none (only the completion),
+    absorbed (the tree came out the same), consequential (work changed) or unknown, with consequence_reason. differs:
+    later facets in which branches have nothing in common, this fork's share; differs_later: those that differ inside a
+    branch, the share of later forks; unknown: those of which the evidence does not say. near_tie_nats: the declared
+    limit that margin_finding was made with.
     """
 
     task: str
@@ -176,6 +191,11 @@ class ForkNode(msgspec.Struct, frozen=True):
     margins: tuple[float, ...] = ()
     margin_unit: str | None = None
     margin_finding: str | None = None
+    effect: str = "unknown"
+    differs: tuple[str, ...] = ()
+    differs_later: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    near_tie_nats: float | None = None
 
 
 class RunSummary(msgspec.Struct, frozen=True):
