@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from samework.claims.needs import Need
 from samework.model.results import RunSummary
 
 
@@ -105,7 +106,7 @@ class UsageDetail(msgspec.Struct, frozen=True):
 
 
 class RunDetail(msgspec.Struct, frozen=True):
-    """Everything `samework show` tells of one run."""
+    """Everything `samework show` tells of one run. next_time: what each claim still needs, the least first."""
 
     run: RunSummary
     layout: str
@@ -131,6 +132,7 @@ class RunDetail(msgspec.Struct, frozen=True):
     invariants: dict[str, bool | None] = {}
     manifest: tuple[ManifestGroup, ...] = ()
     defects: tuple[Defect, ...] = ()
+    next_time: tuple[Need, ...] = ()
 
     @property
     def grades(self) -> dict[str, str]:

@@ -17,6 +17,7 @@ from samework.api.details import (
 from samework.api.evidence import Artifacts, facet_evidence
 from samework.api.inventory import FACETS, not_applicable
 from samework.api.manifest_groups import grouped
+from samework.api.next_time import run_needs
 from samework.errors import NotFound, UsageError
 from samework.model.results import RunSummary
 from samework.model.words import Grade, weakest
@@ -119,6 +120,7 @@ def run_detail(handle: StoreHandle, key: int) -> RunDetail:
             Defect(row["path"], row["source_offset"], row["code"], row["reason"])
             for row in query_rows(handle, "run_defects", run_key=key)
         ),
+        next_time=run_needs(handle, key, summary, digests),
         **head,
     )
 

@@ -21,7 +21,8 @@ def command(
     """Say which sentences about replay and cause two runs allow.
 
     Each is licensed by the evidence, refuted by a field that differs, or not establishable because a field that it
-    needs is recorded on one side only or on neither.
+    needs is recorded on one side only or on neither. Beside the pair it rests on what the store knows: repeats within
+    both arms, replays made alike, tests of the base tree, transplants of serving state.
     """
     from samework.cli.compare import print_claims
     from samework.cli.output import console, note, print_json

@@ -26,7 +26,7 @@ def command(
     """Show one run, what it can prove and what it cannot.
 
     For each facet: the grade of the evidence, or why there is none and what that prevents. Then the tree, tests,
-    manifest and the places of the source that could not be read.
+    manifest, what each claim still needs of this run, and the places of the source that could not be read.
     """
     from samework.cli.output import print_json
 
@@ -46,6 +46,7 @@ def _print(detail: RunDetail) -> None:
     _print_evidence(detail, out)
     _print_artifacts(detail, out)
     _print_manifest(detail, out)
+    _print_next_time(detail, out)
     _print_defects(detail, out)
 
 
@@ -184,6 +185,26 @@ def _print_group(group: ManifestGroup, out: Console) -> None:
         lead = " " * 16
     if absent:
         print_wrapped(Text("missing: " + visible(", ".join(absent), one_line=True), style="yellow"), out=out, lead=lead)
+
+
+def _print_next_time(detail: RunDetail, out: Console) -> None:
+    from rich.text import Text
+
+    from samework.cli.output import print_heading, print_wrapped
+    from samework.text import visible
+
+    print_heading("What to record next time, for each claim", out=out)
+    width = max((len(need.title) for need in detail.next_time), default=0)
+    for need in detail.next_time:
+        if need.unobservable:
+            said = Text(
+                f"out of reach: {visible(', '.join(need.unobservable), one_line=True)} unobservable", style="dim"
+            )
+        elif need.missing:
+            said = Text(visible(", ".join(need.missing), one_line=True), style="yellow")
+        else:
+            said = Text("nothing: this run has all that it needs", style="green")
+        print_wrapped(said, out=out, lead=f"  {need.title:<{width}}  ")
 
 
 def _print_defects(detail: RunDetail, out: Console) -> None:

@@ -5,50 +5,12 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from samework.claims import Facts, claims
+from samework.claims import Facts
 from samework.claims.requirements import REQUIRED
-from samework.equivalence.manifest_diff import Side, difference
-from samework.model.results import FacetVerdict, ForkPlace, PairResult
-from samework.model.words import Consequence, Grade, RunClass, Status, Verdict
-
-SAME, DIFFERENT, UNKNOWN = Verdict.SAME, Verdict.DIFFERENT, Verdict.UNKNOWN
-FORK = ForkPlace(
-    step=2,
-    seq=3,
-    event="completion",
-    origin="model/greedy",
-    consequence=Consequence.ABSORBED,
-    n_shared_events=3,
-    prompt_grade="direct",
-)
-
-
-def full() -> dict[str, Side]:
-    """A manifest in which every requirement is recorded, measured."""
-    made = {need.names[0]: Side("x", "measured") for group in REQUIRED.values() for need in group}
-    made["sampling.temperature"] = Side(0, "measured")
-    made["reuse.cached_tokens"] = Side([0, 0], "measured")
-    made["reset.scope"] = Side("process", "measured")
-    return made
-
-
-def diff(a: dict[str, Side], b: dict[str, Side]):
-    none = Side(absence="unrecorded")
-    return tuple(difference(name, a.get(name, none), b.get(name, none)) for name in sorted(a.keys() | b.keys()))
-
-
-def pair(*, fork: ForkPlace | None = None, **facets: FacetVerdict) -> PairResult:
-    given = {
-        "tokens": FacetVerdict(DIFFERENT if fork else SAME, "made", Grade.DIRECT),
-        "tree": FacetVerdict(SAME, "made", Grade.DIRECT),
-        "tests": FacetVerdict(SAME, "equal_outcomes", Grade.DIRECT),
-        **facets,
-    }
-    return PairResult("a", "b", "t", RunClass.TOKEN, Status.ESTABLISHED, (), (), given, fork)
-
-
-def judged(a, b, *, facts: Facts | None = None, **rest):
-    return {claim.claim: claim for claim in claims(pair(**rest), diff(a, b), facts)}
+from samework.equivalence.manifest_diff import Side
+from samework.model.results import FacetVerdict
+from samework.model.words import Grade, Verdict
+from tests.claimlab import DIFFERENT, FORK, SAME, UNKNOWN, full, hosted, judged, sampled, without
 
 
 def test_equal_manifests_license_exact_replay():
@@ -78,11 +40,6 @@ def test_another_kv_dtype_refutes_exact_replay(name):
     claim = judged(a, b)["exact_replay_specified"]
     assert (claim.verdict, claim.fields) == ("refuted", (name,))
     assert claim.sentence == f"exact replay refuted: {name} differs (f16, q8_0)"
-
-
-def hosted() -> dict[str, Side]:
-    hidden = {need.names[0] for group in "ECLH" for need in REQUIRED[group]}
-    return {name: Side(absence="unobservable") if name in hidden else side for name, side in full().items()}
 
 
 def test_a_hosted_api_licenses_no_token_replay_but_tree_replay():
@@ -139,15 +96,6 @@ def test_replay_states_its_bound_and_needs_direct_evidence():
 
 
 CERTIFICATE = "same_transcript_different_continuation"
-
-
-def sampled(temperature: float, seed: int | None) -> dict[str, Side]:
-    found = full() | {"sampling.temperature": Side(temperature, "measured")}
-    return found if seed is None else found | {"sampling.seed": Side(seed, "measured")}
-
-
-def without(*names: str) -> dict[str, Side]:
-    return {name: side for name, side in full().items() if name not in names}
 
 
 def test_the_certificate_has_exactly_the_licensed_wording():

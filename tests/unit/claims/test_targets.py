@@ -9,7 +9,7 @@ from samework.claims import Facts
 from samework.equivalence.manifest_diff import Side
 from samework.model.results import FacetVerdict
 from samework.model.words import Grade, Verdict
-from tests.unit.claims.test_licence import DIFFERENT, FORK, SAME, UNKNOWN, full, hosted, judged, without
+from tests.claimlab import DIFFERENT, FORK, SAME, UNKNOWN, full, hosted, judged, without
 
 CONTROLLED = Facts(self_repeat_disagreements=0)
 X = "path_controlled"

@@ -53,8 +53,8 @@ placed as (
     select r.task, q.request, f.comparable, f.digest, coalesce(c.n_reused, d.n_reused) as n_reused
     from run r
     join requests q using (run_key)
-    join facet_digest f on f.run_key = r.run_key and f.facet = 'completion_tokens' and f.grade = 'direct'
-        and f.digest is not null and f.comparable is not null
+    join facet_digest f on f.run_key = r.run_key and f.facet = 'completion_tokens' and f.digest is not null
+        and f.comparable is not null
     left join counted c on c.run_key = r.run_key
     left join declared d on d.run_key = r.run_key
     where r.complete and q.is_settled
