@@ -15,7 +15,7 @@ import msgspec
 
 from samework.canon.rulesets import DEFAULT_RULESETS
 from samework.decode.source import BytesSource, FileSource
-from samework.errors import InputError, UnknownFormat
+from samework.errors import InputError, StoreError, UnknownFormat
 from samework.ingest import bundle_files
 from samework.ingest.advice import advice
 from samework.ingest.identity import SourceIdentity
@@ -252,8 +252,8 @@ class _Session:
     def _identify(self, unit: Unit, reader: Reader) -> tuple[SourceIdentity, list[tuple[Source, str]]]:
         """Who the source is, and the parts of it to keep with their digests."""
         parts: list[tuple[Source, str]] = []
-        if unit.source.is_dir and reader.name == "bundle":
-            tree = self._worktree_oid(unit.source)
+        if unit.source.is_dir and (unit.stored.is_dir or reader.name == "bundle"):
+            tree = self._worktree_oid(unit.source) if reader.name == "bundle" else None
             listed = bundle_files.files(unit.source)
             document = bundle_files.contents(listed, tree, lambda source, digest: parts.append((source, digest)))
             content = bundle_files.document_sha256(document)
@@ -338,8 +338,15 @@ class _Session:
 
     def commit(self) -> None:
         """Make the open batch durable: first the bytes of its sources, then its rows."""
-        for future, _, _ in self._keeping:
-            future.result()
+        try:
+            for future, _, _ in self._keeping:
+                future.result()
+        except OSError as error:
+            raise StoreError(
+                f"the bytes of a source could not be kept: {error.strerror or error}",
+                effect="Nothing of the open batch is stored; all batches before it are.",
+                hint="Make room on the disk, then repeat the command.",
+            ) from error
         self._keeping.clear()
         if self._is_open:
             self.writer.commit(self._rows, self._acts)

@@ -27,6 +27,7 @@ from samework.ingest.stored import StoredBundle, StoredSource
 from samework.model.results import SnapshotResult
 from samework.store import journal, witness
 from samework.store.connection import create_store, is_store, open_store
+from samework.store.sources import SourceStore
 from samework.store.verify import verify_store
 from samework.store.write import BatchWriter
 from samework.text import visible
@@ -94,7 +95,7 @@ def repair(
         if findings:
             first = findings[0]
             raise StoreDamaged(f"what was made does not verify: {first.where}: {first.what}", place=shown)
-        kept = path.with_name(f"{path.name}.damaged-{datetime.now(UTC):%Y%m%dT%H%M%S}")
+        kept = _free_name(path)
         path.rename(kept)
         aside.rename(path)
     except OSError as error:
@@ -104,6 +105,12 @@ def repair(
     lost += [Lost(f"journal, line {number}", "the line is damaged") for number in told.damaged]
     lost += [Lost(f"batch {number}", "no line of the journal tells of it") for number in missing]
     return Repair(n_runs, n_done, tuple(lost), str(kept))
+
+
+def _free_name(path: Path) -> Path:
+    name = f"{path.name}.damaged-{datetime.now(UTC):%Y%m%dT%H%M%S}"
+    names = (name, *(f"{name}-{number}" for number in range(2, 1000)))
+    return next(found for each in names if not (found := path.with_name(each)).exists())
 
 
 def _refuse_held(path: Path) -> None:
@@ -122,6 +129,9 @@ def _link_files(old: Path, new: Path) -> None:
     for name in ("sources", "objects.git"):
         if (old / name).is_dir():
             shutil.copytree(old / name, new / name, copy_function=_linked, dirs_exist_ok=True)
+    sources = SourceStore(new / "sources")
+    for digits, _ in list(sources.verify()):
+        sources.path_of(digits).unlink()  # the link; the old store keeps the file
 
 
 def _linked(source: str, target: str) -> str:
@@ -192,9 +202,7 @@ def _unit(handle: StoreHandle, act: Act) -> Unit:
 
 def _checked(handle: StoreHandle, sha256: str) -> None:
     if not handle.sources.has(sha256):
-        raise NotFound("its bytes are not held")
-    if handle.sources.rehash(sha256) != sha256:
-        raise StoreDamaged("its bytes are damaged")
+        raise NotFound("its bytes are gone or damaged")
 
 
 def _attached(handle: StoreHandle, act: Act, lost: list[Lost]) -> int:

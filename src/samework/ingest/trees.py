@@ -86,11 +86,12 @@ class Trees:
             return self._last[2]
         key = key_of(source.path, record)
         if self._known is not None:
-            return self._known.get(key) or missing(policy, "the tree that was taken is not known any more", record.base)
-        try:
-            taken = self._taken(_inside(source, name), record, patch)
-        except InputError as error:
-            taken = missing(policy, error.message, record.base)
+            taken = self._known.get(key) or missing(policy, "the tree of then is not known any more", record.base)
+        else:
+            try:
+                taken = self._taken(_inside(source, name), record, patch)
+            except InputError as error:
+                taken = missing(policy, error.message, record.base)
         self._taken_here[key] = taken
         if record.worktree is not None:  # asked for twice: for the identity of the source, and for the run
             self._last = (source.path, record, taken)

@@ -10,6 +10,7 @@ import io
 import os
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from errno import ENOMEM
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 import zstandard
@@ -125,7 +126,10 @@ def _compress(stream: BinaryIO, out: BinaryIO) -> str:
 
     def write(data: bytes) -> None:
         hasher.update(data)
-        out.writelines(compressor.compress(data))
+        try:
+            out.writelines(compressor.compress(data))
+        except zstandard.ZstdError as error:  # of what it is given nothing can be wrong: memory ran out
+            raise OSError(ENOMEM, str(error)) from error
 
     with ThreadPoolExecutor(1, thread_name_prefix="source") as worker:
         before = None

@@ -1,0 +1,119 @@
+"""A store whose database is damaged or gone is made again from the bytes that were ingested."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+import samework as sw
+from samework.errors import NotFound
+from samework.store.connection import open_store
+from samework.store.ddl import tables_by_name
+from tests.command import samework
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+UNCOMPARED = {"batch", "written"}
+
+
+def rows(store: Path) -> dict[str, list[tuple[object, ...]]]:
+    """All rows of what was ingested, without the numbers of batches."""
+    found = {}
+    with open_store(store, read_only=True) as handle:
+        for table, model in tables_by_name().items():
+            if table in {"ingest_ledger", "meta"}:
+                continue
+            columns = ", ".join(f'"{name}"' for name in model.model_fields if name not in UNCOMPARED)
+            where = "WHERE status = 'ingested'" if table == "source" else ""
+            found[table] = handle.db.execute(f'SELECT {columns} FROM main."{table}" {where} ORDER BY ALL').fetchall()
+    return found
+
+
+@pytest.fixture
+def worked(tmp_path: Path, root: Path) -> sw.Store:
+    """Bundles with working trees, loose trajectories, predictions, reports that join, and things attached by hand."""
+    store = sw.create(tmp_path / ".samework")
+    source = tmp_path / "source"
+    shutil.copytree(root / "fixtures" / "codex-fix-add", source / "codex")
+    store.ingest(source / "codex")
+    shutil.copytree(root / "fixtures" / "small", source / "small")
+    store.ingest(source / "small", arm="given")
+    lines = [{"kind": "user", "text": "go"}, {"kind": "completion", "text": "no"}, {"kind": "end", "text": "finished"}]
+    (source / "t1.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    store.ingest(source / "t1.jsonl", task="t1", arm="a")
+    (run,) = store.runs(task="t1")
+    tree = source / "tree"
+    tree.mkdir()
+    (tree / "a.txt").write_text("hello\n")
+    report = source / "report.xml"
+    report.write_text('<testsuite tests="1" failures="0" errors="0"><testcase classname="t" name="a"/></testsuite>')
+    store.attach(run.run_id, worktree=tree, tests=[report], suite="s", env="e", invariants={"builds": True})
+    shutil.rmtree(source)
+    return store
+
+
+def test_a_repaired_store_holds_what_the_old_one_held(worked: sw.Store) -> None:
+    before = rows(worked.path)
+    classes = worked.classes()
+    database = worked.path / "store.duckdb"
+    database.write_bytes(b"\0" * 4096)
+    made = worked.repair()
+    assert made.lost == ()
+    assert rows(worked.path) == before
+    assert worked.classes() == classes
+    assert worked.verify() == []
+    assert made.n_runs == len(before["run"])
+
+
+def test_a_store_without_its_database_is_repaired(worked: sw.Store) -> None:
+    before = rows(worked.path)
+    (worked.path / "store.duckdb").unlink()
+    assert worked.repair().lost == ()
+    assert rows(worked.path) == before
+
+
+def test_a_repaired_store_can_be_repaired(worked: sw.Store) -> None:
+    before = rows(worked.path)
+    worked.repair()
+    assert worked.repair().lost == ()
+    assert rows(worked.path) == before
+
+
+def test_what_lost_its_bytes_is_named_and_the_rest_is_made(worked: sw.Store) -> None:
+    before = worked.runs()
+    bodies = sorted((worked.path / "sources").rglob("*.zst"), key=lambda path: path.stat().st_size)
+    bodies[-1].chmod(0o644)
+    bodies[-1].write_bytes(bodies[-1].read_bytes()[:-9])
+    made = worked.repair()
+    assert [lost.reason for lost in made.lost] == ["its bytes are gone or damaged"]
+    assert made.n_runs == len(before) - 1
+
+
+def test_the_old_store_is_kept_and_the_journal_needed(worked: sw.Store) -> None:
+    from pathlib import Path
+
+    made = worked.repair()
+    assert (Path(made.kept) / "store.duckdb").exists()
+    (worked.path / "journal.jsonl").unlink()
+    with pytest.raises(NotFound, match="no journal"):
+        worked.repair()
+
+
+def test_lines_and_batches_that_the_journal_lacks_are_told(worked: sw.Store) -> None:
+    file = worked.path / "journal.jsonl"
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(b"".join([lines[0].replace(b"codex", b"kodex"), *lines[1:-1]]))
+    told = [(lost.path, lost.reason) for lost in worked.repair().lost]
+    assert ("journal, line 1", "the line is damaged") in told
+    assert any(path.startswith("batch ") for path, _ in told)
+
+
+def test_the_command_says_what_it_did(worked: sw.Store) -> None:
+    done = samework("repair", store=worked.path)
+    assert done.returncode == 0
+    assert "runs from" in done.stdout
+    assert "The old store lies in" in done.stdout
