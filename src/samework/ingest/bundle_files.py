@@ -35,10 +35,12 @@ def owned_names(bundle: Source) -> list[str] | None:
 
 
 def files(bundle: Source) -> list[tuple[str, Source]]:
-    """The files of a bundle that exist, by name, sorted.
+    """The files of a bundle that exist, by name, sorted; all files of a set that is no bundle.
 
     Raises: InputError: run.json is damaged, or a name leaves the bundle.
     """
+    if bundle.child(RUN) is None:
+        return [(name, found) for name in bundle.names() if (found := bundle.child(name)) is not None]
     run = read_document(_run_json(bundle))
     names = sorted({RUN, *_references(run)} - set(_directories(run)))
     return [(name, found) for name in names if (found := _named(bundle, name)) is not None]

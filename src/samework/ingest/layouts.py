@@ -1,7 +1,8 @@
 """Which files of a path are sources, in which order, and what their paths say.
 
-A directory with run.json is one bundle; the files it refers to are no sources of their own. Hidden directories are
-skipped, links that leave the tree are not followed. Trajectories come before predictions, these before reports.
+A directory with run.json is one bundle; the files it refers to are no sources of their own. Files that belong together
+(see `file_sets`) are one source. Hidden directories are skipped, links that leave the tree are not followed.
+Trajectories come before predictions, these before reports.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from samework.decode.source import DirSource, FileSource
 from samework.errors import InputError, UsageError
 from samework.ingest import bundle_files, registry
 from samework.ingest.detect import detect
+from samework.ingest.file_sets import FileSet, file_sets
 from samework.ingest.settings import FIELDS
 from samework.model.reader import Reader, Source
 from samework.text import shortened, visible
@@ -119,6 +121,8 @@ def units(paths: list[Path], settings: IngestSettings) -> list[Unit]:
         for place in _walk(root):
             if isinstance(place, Unit):
                 found.append(place)
+            elif isinstance(place, FileSet):
+                found.append(_set_unit(place, root, reader, pattern))
             elif (real := str(place.resolve())) not in seen:
                 seen.add(real)
                 found.append(_unit(place, root, reader, pattern))
@@ -153,6 +157,18 @@ def _unit_of(place: Path, root: Path, reader: Reader | None, fields: dict[str, s
         return Unit(stored, stored, root, named, None, fields, error)
 
 
+def _set_unit(files: FileSet, root: Path, reader: Reader | None, pattern: Pattern | None) -> Unit:
+    fields = pattern.fields(Path(files.path).as_posix()) if pattern else {}
+    named = Path(files.path) == root
+    if fields is None:
+        error = InputError("its path does not fit the layout", place=visible(files.path), code="outside-layout")
+        return Unit(files, files, root, named, error=error)
+    try:
+        return Unit(files, files, root, named, reader or detect(files), fields)
+    except InputError as error:
+        return Unit(files, files, root, named, None, fields, error)
+
+
 def _absent(root: Path) -> Unit:
     stored = FileSource(root)
     place = visible(str(root))
@@ -160,14 +176,14 @@ def _absent(root: Path) -> Unit:
     return Unit(stored, stored, root, named=True, error=error)
 
 
-def _walk(root: Path) -> Iterator[Path | Unit]:
+def _walk(root: Path) -> Iterator[Path | Unit | FileSet]:
     if not root.is_dir():
         yield root
         return
     yield from _walk_directory(root, root, frozenset())
 
 
-def _walk_directory(folder: Path, root: Path, owned: frozenset[Path]) -> Iterator[Path | Unit]:
+def _walk_directory(folder: Path, root: Path, owned: frozenset[Path]) -> Iterator[Path | Unit | FileSet]:
     """Sources below a folder; the folder itself with its error where it cannot be listed."""
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
@@ -184,6 +200,9 @@ def _walk_directory(folder: Path, root: Path, owned: frozenset[Path]) -> Iterato
             yield from _bundles_below(entries, root)
             return
         owned |= {folder / name for name in names}
+    for files, parts in file_sets(folder, entries):
+        yield files
+        owned |= parts
     for entry in entries:
         path = Path(entry.path)
         if path in owned or entry.name.startswith("."):
@@ -194,12 +213,12 @@ def _walk_directory(folder: Path, root: Path, owned: frozenset[Path]) -> Iterato
             yield path
 
 
-def _bundles_below(entries: list[os.DirEntry[str]], root: Path) -> Iterator[Path | Unit]:
+def _bundles_below(entries: list[os.DirEntry[str]], root: Path) -> Iterator[Path | Unit | FileSet]:
     """Bundles below one whose run.json is damaged; its own files would land now, and again once it is mended."""
     for entry in entries:
         if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
             below = _walk_directory(Path(entry.path), root, frozenset())
-            yield from (found for found in below if isinstance(found, Unit) or found.is_dir())
+            yield from (found for found in below if not isinstance(found, Path) or found.is_dir())
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:

@@ -27,6 +27,8 @@ BUILT_IN = (
     "codex_rollout",
     "openai_chat",
     "inspect_log",
+    "atif",
+    "harbor",
     "pytest_json",
     "junit",
     "ctrf",
