@@ -4,6 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from samework.experiment.evidence import Pairs
+from samework.experiment.rates import disagreement, item_rate
+from samework.model.experiment import (
+    ArmSummary,
+    Attempts,
+    Caution,
+    CrossArm,
+    Disagreement,
+    DonorFollowing,
+    ExperimentResult,
+    Family,
+    FlakyVerifier,
+    Flips,
+    LevelResult,
+    MarginResult,
+    Mean,
+    PathResult,
+    ScreenedItem,
+    SelfRepeat,
+    Success,
+    SuccessRate,
+    Unplaced,
+)
 from samework.model.results import (
     Anomaly,
     Claim,
@@ -18,7 +41,7 @@ from samework.model.results import (
     TaskClasses,
 )
 from samework.model.words import Consequence, Grade, RunClass, Status, Verdict
-from samework.report.build import fork_view, pair_report, store_report, task_report
+from samework.report.build import experiment_report, fork_view, pair_report, store_report, task_report
 from samework.report.data import ForkSide, Party, RulesetNote, Strip, TestDifference, TestsView
 from samework.report.diff import file_change, tree_view
 
@@ -189,4 +212,63 @@ def store(text: str | None = None) -> ReportData:
     return store_report(found, forks, parties(text), rulesets=RULES)
 
 
-KINDS = {"pair": pair, "task": task, "store": store}
+def experiment(text: str | None = None) -> ReportData:
+    """Two arms of twelve items: one differs from itself, both from each other, and a transplant follows its donor."""
+    a, b, moved = text or "kept", text or "recomputed", text or "moved"
+
+    def differ(k: int, n: int, n_unknown: int = 0) -> Disagreement:
+        pairs = {f"t{place}": Pairs(0, 1, 0) if place < k else Pairs(1, 0, 0) for place in range(n)}
+        return disagreement(pairs | {f"u{place}": Pairs(0, 0, 1) for place in range(n_unknown)})
+
+    tested = PathResult(
+        12, 0, 0, (0.9, 1.0), 0.5, 0.45, p=0.0004, p_holm=0.0012, smallest_p=1e-6, method="exact", sentence="detected"
+    )
+    tokens = LevelResult(
+        "tokens",
+        (SelfRepeat(a, differ(1, 12)), SelfRepeat(b, differ(0, 12))),
+        (CrossArm(a, b, differ(6, 12), tested, (ScreenedItem(text or "fix-add", 0.03, 0.2),)),),
+    )
+    tree = LevelResult(
+        "tree",
+        (SelfRepeat(a, differ(0, 8, 4)), SelfRepeat(b, differ(0, 8, 4))),
+        (
+            CrossArm(
+                a, b, differ(1, 8, 4), PathResult(0, 0, 4, reason=text or "none", sentence=text or "no test: none")
+            ),
+        ),
+    )
+    flips = Flips(
+        a, b, 12, 3, 5, 0, 4, 0, is_means=False, difference=5 / 12, interval=(0.1, 0.7), interval_method="Tango",
+        test="McNemar, exact", p=0.0625, p_mid=0.03125, p_holm=0.125, sentence=text or "not detected",
+        margin=MarginResult(0.02, "exact", non_inferior=True, equivalent=False, sentence=text or "shown"),
+    )  # fmt: skip
+    mean = Mean(0.5, (0.2, 0.8), 12, "bootstrap")
+    success = Success(
+        text or "resolved", "asserted", (SuccessRate(a, 16, 8, 0), SuccessRate(b, 6, 16, 2)), (flips,),
+        (Attempts(a, 1, 12, mean, mean), Attempts(a, 2, 12, mean, mean), Attempts(b, 1, 12, None, None)),
+    )  # fmt: skip
+    donors = (
+        DonorFollowing(
+            moved, a, b, "tokens", "state.donor", 12, 12, 6, 0, 0, 6, 6, 0, 0, 0, p=0.03125, p_holm=0.09,
+            exact=(0.54, 1.0), sentence=text or "not detected",
+        ),
+        DonorFollowing(moved, a, None, "tokens", "state.donor", 2, 1, 0, 1, 0, 0, 0, 0, 0, 0, sentence=text or "none"),
+    )  # fmt: skip
+    found = ExperimentResult(
+        (ArmSummary(a, 24, 12, 12, (2, 2)), ArmSummary(b, 24, 12, 12, (2, 2))),
+        None,
+        12,
+        0,
+        (Caution("order-unrecorded", text or "When runs started is not recorded."),),
+        (tokens, tree),
+        Family(3, 0.05, (text or "tokens",)),
+        success,
+        donors,
+        FlakyVerifier(3, 1, item_rate(1, 2), {text or "fix-add": (text or "test_add",)}, (3, 1), (4, 2)),
+        (Unplaced("run9", text or "fix-add", "unrecorded"),),
+        limits=(text or "The item is the unit.",),
+    )
+    return experiment_report(found, rulesets=RULES)
+
+
+KINDS = {"pair": pair, "task": task, "store": store, "experiment": experiment}

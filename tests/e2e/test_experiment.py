@@ -168,6 +168,18 @@ def test_the_same_runs_in_turn_are_compared(tmp_path: Path) -> None:
     assert found["family"]["n_tests"] == 1
 
 
+@pytest.mark.slow
+def test_a_report_shows_the_experiment_in_every_form(kv_store: Path, tmp_path: Path) -> None:
+    for ending in ("html", "md", "json"):
+        done = samework("report", "--experiment", "retained,split", "-o", tmp_path / f"r.{ending}", store=kv_store)
+        assert done.returncode == 0
+    page = (tmp_path / "r.html").read_text()
+    assert page.count("<svg") == 1
+    assert "tokens, retained | split: 11 of 60" in page
+    assert "60 of 60 items" in (tmp_path / "r.md").read_text()
+    assert json.loads((tmp_path / "r.json").read_text())["kind"] == "experiment"
+
+
 def test_a_plan_needs_no_runs(tmp_path: Path) -> None:
     found = answer("experiment", "--power", store=new_store(tmp_path))
     assert found["plan"]["to_see"]["0.05"]["0.95"] == 59

@@ -261,20 +261,21 @@ class Store:
         with self._reading() as handle:
             return run_detail(handle, run_key(handle, run)[0])
 
-    def compare(self, a: str, b: str, *, strict: bool = False) -> PairResult:
+    def compare(self, a: str, b: str, *, strict: bool = False, near_tie: float | None = None) -> PairResult:
         """Facets, class, fork, consequence, manifest difference and claims of two runs of one task.
 
         Args:
             a: a run: its id, a unique beginning of it, or task:arm:repeat.
             b: another run of the same task.
             strict: take no unrecorded suite or environment as equal.
+            near_tie: margin, in nats, up to which the fork is called a near tie; None for the usual 0.5.
 
         Raises: NotFound, UsageError: the runs are not of one task, or are one run.
         """
         from samework.api.judging import compare
 
         with self._reading() as handle:
-            return compare(handle, a, b, strict=strict)
+            return compare(handle, a, b, strict=strict, near_tie=near_tie)
 
     def classes(
         self,
@@ -326,7 +327,9 @@ class Store:
         task: str | None = None,
         tool_calls: bool = False,
         changed_work: bool = False,
+        absorbed: bool = False,
         origin: str | None = None,
+        near_tie: float | None = None,
     ) -> list[ForkNode]:
         """Branch nodes: places after which runs of a task went different ways.
 
@@ -334,12 +337,22 @@ class Store:
             task: only this task.
             tool_calls: only forks that changed a tool call.
             changed_work: only forks after which trees or tests differ (C2 and above).
+            absorbed: only forks after which something else was done and the tree came out the same.
             origin: only forks whose origin is or begins with this word.
+            near_tie: margin, in nats, up to which a fork is called a near tie; None for the usual 0.5.
         """
         from samework.api.judging import forks
 
         with self._reading() as handle:
-            return forks(handle, task=task, tool_calls=tool_calls, changed_work=changed_work, origin=origin)
+            return forks(
+                handle,
+                task=task,
+                tool_calls=tool_calls,
+                changed_work=changed_work,
+                absorbed=absorbed,
+                origin=origin,
+                near_tie=near_tie,
+            )
 
     def fork_graph(self, task: str) -> Any:
         """The trie of trajectories of a task as a networkx DiGraph, branch nodes and leaves only."""
@@ -530,15 +543,17 @@ class Store:
         a: str | None = None,
         b: str | None = None,
         task: str | None = None,
+        experiment: Sequence[str] | None = None,
         redact: bool = True,
     ) -> Path:
-        """Write a report: of a pair (`a` and `b`), of a `task`, or of the whole store.
+        """Write a report: of a pair (`a` and `b`), of an `experiment`, of a `task`, or of the whole store.
 
         Args:
             out: file; its ending says the form: .html, .md or .json.
             a: first run of a pair.
             b: second run of a pair.
             task: a task.
+            experiment: arms to compare, over all tasks or the one named.
             redact: take secrets out (their digests stay).
 
         Raises: UsageError: the ending is not known, or only one run is named.
@@ -546,7 +561,7 @@ class Store:
         from samework.api.reporting import write_report
 
         with self._reading() as handle:
-            return write_report(handle, Path(out), a=a, b=b, task=task, redact=redact)
+            return write_report(handle, Path(out), a=a, b=b, task=task, experiment=experiment, redact=redact)
 
     def verify(self) -> list[Finding]:
         """Hash everything again and hold it against the ledger. Returns findings; none is a whole store."""

@@ -47,7 +47,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "gate": "Let CI pass, fail or stay undecided: does one arm do the work of another?",
     },
     "Tell": {
-        "report": "Write a report of a pair, a task or the store.",
+        "report": "Write a report of a pair, an experiment, a task or the store.",
         "query": "Ask the store in SQL, read only.",
         "demo": "Take the fixtures through everything, and end with a report.",
     },

@@ -65,8 +65,9 @@ def print_success(success: Success, out: Console) -> None:
     from rich.text import Text
 
     from samework.cli.output import Column, print_heading, print_table, print_wrapped
+    from samework.text import visible
 
-    print_heading(f"Success: {_evidence(success)}", out=out)
+    print_heading(f"Success: {visible(_evidence(success), one_line=True)}", out=out)
     columns = [Column("arm", flex=True), Column("succeeded", right=True), Column("failed", right=True)]
     columns += [Column("unknown", right=True), Column("pass@k", flex=True, wrap=True)]
     columns.append(Column("pass^k", flex=True, wrap=True, extra=True))

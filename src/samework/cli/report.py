@@ -25,25 +25,32 @@ def command(
     task: Annotated[
         str | None, typer.Option("--task", metavar="TASK", help="A report of this task.", show_default=False)
     ] = None,
+    experiment: Annotated[
+        str | None,
+        typer.Option("--experiment", metavar="ARM,ARM,...", help="A report of these arms.", show_default=False),
+    ] = None,
     no_redact: Annotated[bool, typer.Option("--no-redact", help="Leave secrets as they are.")] = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Write a report of a pair, a task or the store.
+    """Write a report of a pair, an experiment, a task or the store.
 
-    With two runs, of the pair; with --task, of the task; with neither, of the whole store. The page is one file that
-    loads nothing. What looks like a secret is replaced by its digest, unless --no-redact is given.
+    With two runs, of the pair; with --experiment, of the comparison of arms; with --task, of the task; with none of
+    these, of the whole store. The page is one file that loads nothing. What looks like a secret is replaced by its
+    digest, unless --no-redact is given.
     """
     from samework.cli.output import console, print_json
     from samework.text import visible
 
     pair = list(runs or [])
-    if len(pair) not in {0, _N_OF_A_PAIR} or (pair and task is not None):
+    if len(pair) not in {0, _N_OF_A_PAIR} or (pair and (task is not None or experiment is not None)):
         raise UsageError(
-            "a report is of two runs A B, or of --task TASK, or of the whole store", hint="samework report --help"
+            "a report is of two runs A B, or of --experiment ARM,ARM, or of --task TASK, or of the whole store",
+            hint="samework report --help",
         )
     a, b = pair or (None, None)
-    made = opened(store).report(out, a=a, b=b, task=task, redact=not no_redact)
+    arms = [word.strip() for word in experiment.split(",") if word.strip()] if experiment is not None else None
+    made = opened(store).report(out, a=a, b=b, task=task, experiment=arms, redact=not no_redact)
     if as_json:
         print_json({"report": str(made), "n_bytes": made.stat().st_size})
     else:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from samework.claims.assignment import read_assigned_factor
 from samework.experiment.arms import Design, design, summaries
 from samework.experiment.attempts import attempts
 from samework.experiment.claimed import adjusted
@@ -103,13 +104,23 @@ def experiment(handle: StoreHandle, asked: Question) -> ExperimentResult:
         verifier=verifier,
         unplaced=found.unplaced,
         plan=plan(levels, success.flips if success else (), more_runs(found, arms, levels)) if asked.power else None,
-        limits=limits(found, levels, success, has_donors=bool(donors), margin=asked.margin),
+        limits=limits(
+            found, levels, success, factors=_factors(handle, found), has_donors=bool(donors), margin=asked.margin
+        ),
     )
 
 
 def general_plan() -> ExperimentResult:
     """A plan from declared rates alone, before any run."""
     return ExperimentResult((), None, 0, 0, (), (), Family(0, 0.05), plan=plan())
+
+
+def _factors(handle: StoreHandle, found: Design) -> dict[tuple[str, str], str]:
+    """The one recorded field that tells two arms apart by design, where there is one; for arms by their own names."""
+    if found.by is not None:
+        return {}
+    made = {pair: read_assigned_factor(handle, *pair) for pair in found.pairs()}
+    return {pair: field for pair, field in made.items() if field is not None}
 
 
 def _level(read: Evidence, level: str, found: Design, in_time: dict[tuple[str, str], Order]) -> LevelResult:

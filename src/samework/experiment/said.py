@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from samework.experiment.arms import Design, PlacedRun
-    from samework.model.experiment import ArmSummary, FlakyVerifier, LevelResult, Success
+    from samework.model.experiment import ArmSummary, FlakyVerifier, LevelResult, SelfRepeat, Success
 
 ALIASED_REASON: Final = "all runs of one arm started before all of the other, so arm and time cannot be told apart"
 _INTERLEAVE: Final = "Run the arms in turn, item by item, in an order drawn by lot."
@@ -200,14 +200,49 @@ def _of_unknowns(levels: Sequence[LevelResult], success: Success | None) -> list
     return made
 
 
+def _toggled(levels: Sequence[LevelResult], factors: dict[tuple[str, str], str]) -> list[str]:
+    """The second rung of the ladder: a field that was assigned, and arms that each repeat themselves without fail."""
+    made = []
+    for (a, b), field in factors.items():
+        names = f"{visible(a, one_line=True)} and {visible(b, one_line=True)}"
+        toggled = [
+            level.level
+            for level in levels
+            for across in level.across
+            if (across.a, across.b) == (a, b)
+            and across.test.sentence.startswith("detected")
+            and all(_never_differs(each) for each in level.by_arm if each.arm in (a, b))
+        ]
+        if toggled:
+            made.append(
+                f"Between {names}, {', '.join(toggled)} {'is' if len(toggled) == 1 else 'are'} toggled by "
+                f"{visible(field, one_line=True)}, with self-repeat controls: the one recorded field that was set by "
+                "arm, with runs in turn. What nobody recorded may stand behind it."
+            )
+    return made
+
+
+def _never_differs(each: SelfRepeat) -> bool:
+    return each.found.items.n > 0 and not each.found.different
+
+
 def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def limits(
-    found: Design, levels: Sequence[LevelResult], success: Success | None, *, has_donors: bool, margin: float | None
+    found: Design,
+    levels: Sequence[LevelResult],
+    success: Success | None,
+    *,
+    factors: dict[tuple[str, str], str],
+    has_donors: bool,
+    margin: float | None,
 ) -> tuple[str, ...]:
-    """What may be said, and what not."""
+    """What may be said, and what not.
+
+    factors: two arms -> the one recorded field that was set by them, their runs in turn (`claims.assignment`).
+    """
     made = [
         "The item is the unit: repeats of one item are no further items.",
         (
@@ -217,6 +252,7 @@ def limits(
             else "A difference between arms belongs to everything that differs between them, not to their name."
         ),
     ]
+    made += _toggled(levels, factors)
     if any(across.test.p is not None for level in levels for across in level.across):
         made.append("A test of paths says that arms differ beyond their own repeats, not which arm is better.")
     if any(level.level == "tests" for level in levels):

@@ -17,6 +17,7 @@ from samework.report.redact import cleaned, shared_head
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from samework.model.experiment import ExperimentResult
     from samework.model.results import ClassesResult, ForkNode, PairResult, RunSummary, TaskClasses
     from samework.report.data import ForkSide, RulesetNote, TestsView, TreeView
 
@@ -113,6 +114,14 @@ def store_report(
     return _report("store", title, redact, rulesets, store=page)
 
 
+def experiment_report(
+    result: ExperimentResult, *, rulesets: Iterable[RulesetNote] = (), redact: bool = True
+) -> ReportData:
+    """A report of an experiment: controls beside differences, tests, success, and what may be said."""
+    title = f"Experiment: {', '.join(arm.arm for arm in result.arms)}"
+    return _report("experiment", title, redact, rulesets, experiment=result)
+
+
 def fork_view(
     a: ForkSide, b: ForkSide, *, before: str = "", token_offset: int | None = None, margin_unit: str | None = None
 ) -> ForkView:
@@ -163,10 +172,11 @@ def _report(
     pair: PairPage | None = None,
     task: TaskPage | None = None,
     store: StorePage | None = None,
+    experiment: ExperimentResult | None = None,
 ) -> ReportData:
     from importlib.metadata import version
 
-    made = ReportData(kind, title, version("samework"), pair, task, store, tuple(rulesets))
+    made = ReportData(kind, title, version("samework"), pair, task, store, tuple(rulesets), experiment=experiment)
     clean = cleaned(made, redact=redact)
     if clean.pair is None or clean.pair.fork is None:
         return clean

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from samework.model.experiment import ExperimentResult
 from samework.model.results import ClassesResult, ForkNode, PairResult, TaskClasses
 
 
@@ -167,7 +168,7 @@ class Redaction(msgspec.Struct, frozen=True):
 
 
 class ReportData(msgspec.Struct, frozen=True):
-    """One report. kind: pair, task or store; the page of that kind is present, the others are None."""
+    """One report. kind: pair, task, store or experiment; the page of that kind is present, the others are None."""
 
     kind: str
     title: str
@@ -178,3 +179,4 @@ class ReportData(msgspec.Struct, frozen=True):
     rulesets: tuple[RulesetNote, ...] = ()
     redactions: tuple[Redaction, ...] = ()
     is_redacted: bool = False
+    experiment: ExperimentResult | None = None

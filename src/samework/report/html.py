@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from samework.report import drawing, sentences
+from samework.report.experiment_drawing import rate_chart
 from samework.report.trie import TrieDrawing, trie_drawing
 
 if TYPE_CHECKING:
@@ -48,6 +49,10 @@ def _environment() -> Environment:
         "short": lambda digest: str(digest)[:_SHORT],
         "grouped": lambda n: f"{n:,}",
         "value": _value,
+        "share": lambda rate: "–" if rate is None else f"{rate:.1%}",  # noqa: RUF001
+        "span": lambda limits: "–" if limits is None else f"{limits[0]:.1%} to {limits[1]:.1%}",  # noqa: RUF001
+        "p": lambda p: "–" if p is None else f"{p:.3g}",  # noqa: RUF001
+        "signed": lambda rate: "–" if rate is None else f"{rate:+.4f}",  # noqa: RUF001
         "percent": lambda part, whole: f"{100 * part / whole:.1f} %" if whole else "–",  # noqa: RUF001
     }
     made.globals |= {
@@ -58,6 +63,7 @@ def _environment() -> Environment:
         "stacked": drawing.stacked,
         "block_matrix": drawing.block_matrix,
         "trie": _trie,
+        "rate_chart": rate_chart,
     }
     return made
 

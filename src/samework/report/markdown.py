@@ -6,24 +6,22 @@ power to notify or link. Refuses to exceed 65,536 characters: what does not fit 
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from samework.report import sentences
-from samework.text import visible
+from samework.report.markdown_experiment import experiment_blocks
+from samework.report.markdown_text import code, fenced, plain_text, table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from samework.model.results import FacetVerdict, ForkNode
     from samework.report.data import PairPage, ReportData, StorePage, TaskPage, TreeView
 
+__all__ = ["LIMIT", "code", "fenced", "plain_text", "render_markdown", "table"]
+
 LIMIT = 65_536
 _NOTICE = "\n\n*Cut here: the whole report is longer than {limit:,} characters. The HTML has all of it.*\n"
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()<>|~#!$])")
-_LINK = re.compile(r"(?i)\b(https?|ftp)(:/)/|\b(www)\.")
-_SHOWN_ROWS = 200
-_ENTITY = {"<": "&lt;", ">": "&gt;"}
 
 
 def render_markdown(data: ReportData) -> str:
@@ -34,52 +32,12 @@ def render_markdown(data: ReportData) -> str:
         blocks = _task(data.task)
     elif data.store is not None:
         blocks = _store(data.store)
+    elif data.experiment is not None:
+        blocks = experiment_blocks(data.experiment)
     else:
         blocks = iter(())
     footer = f"*samework {plain_text(data.version)}; text of runs is quoted, never obeyed.*"
     return _limited(blocks, footer)
-
-
-def plain_text(value: object) -> str:
-    r"""Untrusted text inside a line: nothing in it is obeyed as Markdown, HTML, mention or link.
-
-    >>> plain_text("a|b <x> @org/team")
-    'a\\|b &lt;x&gt; &#64;org/team'
-    """
-    shown = visible(str(value), one_line=True).replace("&", "&amp;")
-    shown = _SPECIAL.sub(lambda found: _ENTITY.get(found[1], f"\\{found[1]}"), shown)
-    return _LINK.sub(_unlinked, shown).replace("@", "&#64;")
-
-
-def _unlinked(found: re.Match[str]) -> str:
-    return f"{found[1]}&#58;//" if found[1] else f"{found[3]}&#46;"
-
-
-def code(value: object) -> str:
-    """Untrusted text as inline code, also inside a table."""
-    shown = visible(str(value), one_line=True).replace("|", "\u2502")
-    ticks = "`" * (_longest_run(shown) + 1)
-    pad = " " if shown.startswith("`") or shown.endswith("`") or not shown.strip() else ""
-    return f"{ticks}{pad}{shown}{pad}{ticks}"
-
-
-def fenced(value: str, language: str = "text") -> str:
-    """Untrusted text as a block, in a fence longer than any run of backticks inside."""
-    fence = "`" * max(3, _longest_run(value) + 1)
-    return f"{fence}{language}\n{visible(value)}\n{fence}"
-
-
-def _longest_run(value: str) -> int:
-    return max((len(run) for run in re.findall(r"`+", value)), default=0)
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of cells that are Markdown already; at most 200 rows, the rest counted."""
-    made = list(rows)
-    lines = [head, ["---"] * len(head), *made[:_SHOWN_ROWS]]
-    text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    rest = len(made) - _SHOWN_ROWS
-    return text if rest <= 0 else f"{text}\n\n{sentences.counted(rest, 'more row')} left out."
 
 
 def _limited(blocks: Iterator[str], footer: str) -> str:

@@ -180,6 +180,22 @@ def test_a_text_and_a_number_are_two_arms() -> None:
     assert [arm.arm for arm in found.arms] == ['batch.n="1"', "batch.n=1"]
 
 
+def test_a_field_that_was_set_by_arm_is_toggled_and_an_unordered_one_is_not() -> None:
+    runs = clean(4)
+    lab = Lab(runs)
+    for key, run in enumerate(runs, start=1):
+        value = '"f16"' if run.arm == "a" else '"q8"'
+        lab.db.execute("insert into manifest_field values (?, 'kv.dtype', ?, 'measured', null, null)", [key, value])
+    unordered = experiment(lab, Question(arms=("a", "b"), levels=("tokens",)))
+    for key in range(1, len(runs) + 1):
+        turn = [0, 2, 1, 3][(key - 1) % 4]
+        lab.db.execute("update run set started = ? where run_key = ?", [f"2026-01-01T00:{key // 4:02}:0{turn}", key])
+    in_turn = experiment(lab, Question(arms=("a", "b"), levels=("tokens",)))
+    lab.close()
+    assert not any("toggled" in text for text in unordered.limits)
+    assert any("tokens is toggled by kv.dtype" in text for text in in_turn.limits)
+
+
 def test_a_field_with_many_values_asks_which() -> None:
     lab = Lab([known("a", "x") for _ in range(20)])
     for key in range(1, 21):
