@@ -83,7 +83,7 @@ def test_a_facet_is_required_as_the_listed_pairs_say(
 def test_exit_status_and_the_first_sentence_agree(
     kv_store: Path, words: tuple[str, ...], status: int, said: str
 ) -> None:
-    done = samework("gate", *ARMS, *words, store=kv_store)
+    done = samework("gate", *ARMS, *words, store=kv_store, GITHUB_ACTIONS="")
     assert done.returncode == status, done.stderr
     assert done.stdout.startswith(f"The gate {said}: recomputed against retained")
 
@@ -155,7 +155,15 @@ def test_files_for_ci_hold_whatever_tasks_are_called(hostile: Path, tmp_path: Pa
     junit, summary = tmp_path / "gate.xml", tmp_path / "summary.md"
     summary.write_text("before\n")
     words = ["--baseline", "a", "--candidate", HOSTILE, "--require", "tree-identical", "--junit", junit]
-    done = samework("gate", *words, "--github-summary", "--annotate", store=hostile, GITHUB_STEP_SUMMARY=str(summary))
+    done = samework(
+        "gate",
+        *words,
+        "--github-summary",
+        "--annotate",
+        store=hostile,
+        GITHUB_STEP_SUMMARY=str(summary),
+        GITHUB_ACTIONS="true",
+    )
     assert done.returncode == 1, done.stderr
     _check_junit(junit)
     text = summary.read_text(encoding="utf-8")
@@ -164,8 +172,11 @@ def test_files_for_ci_hold_whatever_tasks_are_called(hostile: Path, tmp_path: Pa
     assert "only a" in text
     for bad in ("\x1b", "\u202e", "<b>", "@team", "](http", "\n::error", "|`x`"):
         assert bad not in text, bad
-    lines = [line for line in done.stderr.splitlines() if line]
-    assert all(line.startswith(("::error title=", "::warning title=")) for line in lines), lines
+    lines, _, rest = done.stdout.partition("::stop-commands::")
+    assert all(line.startswith(("::error title=", "::warning title=")) for line in lines.splitlines()), lines
+    token = rest.splitlines()[0]
+    assert rest.splitlines()[-1] == f"::{token}::"
+    assert len(token) == 32
     for shown in (done.stdout, done.stderr):
         assert not {"\x1b", "\u202e"} & set(shown)
         assert "\n::error::no" not in shown
@@ -193,6 +204,12 @@ def test_an_own_reader_of_junit_takes_the_file(hostile: Path, tmp_path: Path) ->
     assert samework("ingest", hostile.parent / "in" / "one", store=copied).returncode == 0
     done = samework("attach", run, "--tests", junit, store=copied)
     assert done.returncode == 0, done.stderr
+
+
+def test_annotations_leave_json_whole(kv_store: Path) -> None:
+    done = samework("gate", *ARMS, "--annotate", "--json", store=kv_store, GITHUB_ACTIONS="true")
+    assert json.loads(done.stdout)["verdict"] == "fails"
+    assert done.stderr.startswith("::error title=samework gate::The gate fails")
 
 
 def test_where_the_gate_does_not_decide_junit_is_no_pass(kv_store: Path, tmp_path: Path) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +15,8 @@ from samework.cli.options import JsonOption, StoreOption, StrictOption, TaskOpti
 from samework.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.console import Console
 
     from samework.model.gate import GateResult
@@ -65,9 +69,7 @@ def command(
     github_summary: Annotated[
         bool, typer.Option("--github-summary", help="Add that summary to the one of the GitHub job.")
     ] = False,
-    annotate: Annotated[
-        bool, typer.Option("--annotate", help="Write ::error and ::warning lines for GitHub to stderr.")
-    ] = False,
+    annotate: Annotated[bool, typer.Option("--annotate", help="Write ::error and ::warning lines for GitHub.")] = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> int:
@@ -96,12 +98,28 @@ def command(
     for place in places:
         write_gate_files(found, summary=place)
     if annotate:
-        sys.stderr.writelines(f"{line}\n" for line in github_lines(found))
+        stream = sys.stderr if as_json else sys.stdout
+        stream.writelines(f"{line}\n" for line in github_lines(found))
     if as_json:
         print_json(found)
     else:
-        _print(found)
+        with _unobeyed():
+            _print(found)
     return _EXIT[found.verdict]
+
+
+@contextmanager
+def _unobeyed() -> Iterator[None]:
+    """In a job of GitHub, names of tasks and arms are not obeyed as commands; they are marks like `::error` there."""
+    if os.environ.get("GITHUB_ACTIONS") != "true":
+        yield
+        return
+    token = secrets.token_hex(16)
+    sys.stdout.write(f"::stop-commands::{token}\n")
+    try:
+        yield
+    finally:
+        sys.stdout.write(f"::{token}::\n")
 
 
 def _summaries(named: Path | None, *, github: bool) -> list[Path]:
