@@ -26,6 +26,8 @@ BUILT_IN = (
     "tau_bench",
     "codex_rollout",
     "openai_chat",
+    "claude_code",
+    "iflow",
     "inspect_log",
     "atif",
     "harbor",
@@ -37,6 +39,8 @@ BUILT_IN = (
     "pytest_reportlog",
     "jest",
     "swebench_log",
+    "otel_genai",
+    "openinference",
 )
 REPORTS = frozenset(
     {
