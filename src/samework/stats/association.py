@@ -155,11 +155,13 @@ def _sum_distribution(kernels: Sequence[Kernel]) -> tuple[np.ndarray, np.ndarray
     """Values and probabilities of the sum over items; None where there are too many."""
     values: np.ndarray = np.zeros(1, dtype=np.int64)
     weights: np.ndarray = np.ones(1)
-    work = 0
+    work, left = 0, sum(map(len, kernels))
     for kernel in sorted(kernels, key=len):
-        work += len(values) * len(kernel)
-        if len(values) * len(kernel) > _N_WORK or work > _N_WORK:
+        # A sum never has fewer values than its parts, so that what is left takes at least as much for each of its own.
+        if work + len(values) * left > _N_WORK:
             return None
+        work += len(values) * len(kernel)
+        left -= len(kernel)
         sums = np.add.outer(values, np.array(list(kernel), dtype=np.int64)).ravel()
         parts = np.multiply.outer(weights, np.array(list(kernel.values()))).ravel()
         values, places = np.unique(sums, return_inverse=True)
