@@ -1,0 +1,244 @@
+"""Spans of a trace as exporters write them: OTLP JSON, spans of the SDKs, bare attributes; one form for all.
+
+Attributes become a plain map. A span that is told again (an exporter that retried) counts once. Refuses what has
+neither ids nor attributes: that is a `Damage`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from samework.decode.items import Item, iter_items
+from samework.decode.shapes import as_dict, as_dicts, as_list, as_moment, as_name, as_text, as_whole
+from samework.model.records import Damage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from samework.model.reader import Source
+
+_NANOS = 1_000_000_000
+_MAX_DEPTH = 20
+
+
+class Span(msgspec.Struct):
+    """One span. start, end: nanoseconds since 1970, 0 where unrecorded. failed: its status is an error."""
+
+    trace_id: str
+    span_id: str
+    parent_id: str
+    name: str
+    start: int
+    end: int
+    attributes: dict[str, object]
+    events: list[tuple[str, dict[str, object]]]
+    resource: dict[str, object]
+    failed: bool
+    offset: int
+    kind: str = ""
+
+
+def iter_spans(source: Source) -> Iterator[Span | Damage]:
+    """Spans of a source in the order of the file, each once.
+
+    Raises: DamagedRecord: neither a JSON document nor JSON Lines. LimitExceeded. InputError.
+    """
+    seen: set[tuple[str, str]] = set()
+    for item in iter_items(source):
+        if isinstance(item, Damage):
+            yield item
+            continue
+        for span in _spans(item):
+            key = (span.trace_id, span.span_id) if isinstance(span, Span) else ("", "")
+            if isinstance(span, Span) and span.span_id and key in seen:
+                yield Damage(span.offset, 0, "a span that is told twice, kept once", "repeated-span", taints_run=False)
+                continue
+            seen.add(key)
+            yield span
+
+
+def _spans(item: Item) -> Iterator[Span | Damage]:
+    value = item.value
+    groups = value.get("resourceSpans", value.get("resource_spans"))
+    if isinstance(groups, list):
+        for group in groups:
+            yield from _group(group, item.offset)
+        return
+    trace = as_dict(value.get("trace"))
+    nested = value.get("spans") or as_dict(value.get("data")).get("spans") or trace.get("spans")
+    if isinstance(nested, list):
+        for span in nested:
+            yield _span(span, {}, item.offset)
+        return
+    yield _span(value, {}, item.offset)
+
+
+def _group(group: object, offset: int) -> Iterator[Span | Damage]:
+    if not isinstance(group, dict):
+        yield Damage(offset, 0, "an element of `resourceSpans` that is no object")
+        return
+    resource = attributes_of(as_dict(group.get("resource")).get("attributes"))
+    scopes = group.get("scopeSpans", group.get("scope_spans", group.get("instrumentationLibrarySpans")))
+    if not isinstance(scopes, list):
+        yield Damage(offset, 0, "`scopeSpans` is no list")
+        return
+    for scope in scopes:
+        spans = as_dict(scope).get("spans")
+        if not isinstance(spans, list):
+            yield Damage(offset, 0, "an element of `scopeSpans` without spans", taints_run=False)
+            continue
+        for span in spans:
+            yield _span(span, resource, offset)
+
+
+def _span(value: object, resource: dict[str, object], offset: int) -> Span | Damage:
+    if not isinstance(value, dict):
+        return Damage(offset, 0, "a span that is no object")
+    context = as_dict(value.get("context")) or as_dict(value.get("spanContext")) or as_dict(value.get("span_context"))
+    given = value.get("attributes")
+    attributes = attributes_of(given)
+    if given is None and any("." in key for key in value):
+        attributes = value  # the attributes alone, as instrumentations log them
+    ids = [_id(value, context, *names) for names in (_TRACE, _SPAN, _PARENT)]
+    if not attributes and not ids[1] and given is None:
+        return Damage(offset, 0, "an object that is no span")
+    return Span(
+        trace_id=ids[0],
+        span_id=ids[1],
+        parent_id=ids[2].strip("0") and ids[2],
+        name=as_text(value.get("name")) or "",
+        start=_nanos(value, "startTimeUnixNano", "start_time_unix_nano", "startTime", "start_time", "start_time_ns"),
+        end=_nanos(value, "endTimeUnixNano", "end_time_unix_nano", "endTime", "end_time", "end_time_ns"),
+        attributes=attributes,
+        events=[_event(event) for event in as_dicts(value.get("events"))],
+        resource=resource or attributes_of(as_dict(value.get("resource")).get("attributes")),
+        failed=_is_error(value),
+        offset=offset,
+        kind=as_text(value.get("span_kind")) or "",
+    )
+
+
+_TRACE = ("traceId", "trace_id")
+_SPAN = ("spanId", "span_id")
+_PARENT = ("parentSpanId", "parent_span_id", "parent_id", "parentId")
+
+
+def _id(value: dict[str, object], context: dict[str, object], *names: str) -> str:
+    for holder in (value, context):
+        for name in names:
+            found = as_name(holder.get(name))
+            if found:
+                return found
+    parent = as_dict(value.get("parentSpanContext"))
+    return (as_name(parent.get("spanId")) or "") if names is _PARENT or names == _PARENT else ""
+
+
+def _nanos(value: dict[str, object], *names: str) -> int:
+    for name in names:
+        given = value.get(name)
+        if isinstance(given, list) and len(given) == 2:  # noqa: PLR2004 (seconds and nanoseconds, as JS writes them)
+            seconds, nanos = (as_whole(part) for part in given)
+            if seconds is not None and nanos is not None:
+                return seconds * _NANOS + nanos
+        found = as_whole(given)
+        if found is not None:
+            return found
+        if isinstance(given, str):
+            return _iso_nanos(given)
+    return 0
+
+
+def _iso_nanos(given: str) -> int:
+    from datetime import UTC, datetime
+
+    try:
+        at = datetime.fromisoformat(given)
+        return int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1e6) * 1000
+    except (ValueError, OverflowError):
+        return 0
+
+
+def _event(event: dict[str, object]) -> tuple[str, dict[str, object]]:
+    return as_text(event.get("name")) or "", attributes_of(event.get("attributes"))
+
+
+def _is_error(value: dict[str, object]) -> bool:
+    status = value.get("status")
+    code = as_dict(status).get("code", as_dict(status).get("status_code", value.get("status_code")))
+    return code == 2 or (isinstance(code, str) and "ERROR" in code.upper())  # noqa: PLR2004 (OTLP's STATUS_CODE_ERROR)
+
+
+def attributes_of(given: object) -> dict[str, object]:
+    """Attributes as a map: OTLP's list of keys and typed values, or a map as it is.
+
+    >>> attributes_of([{"key": "n", "value": {"intValue": "3"}}]), attributes_of({"a": 1})
+    ({'n': 3}, {'a': 1})
+    """
+    if isinstance(given, dict):
+        return given
+    found: dict[str, object] = {}
+    for pair in as_list(given):
+        key = as_dict(pair).get("key")
+        if isinstance(key, str):
+            found[key] = _value(as_dict(pair).get("value"), 0)
+    return found
+
+
+def _value(value: object, depth: int) -> object:
+    """A typed value of OTLP; integers are written as text there."""
+    if not isinstance(value, dict) or depth > _MAX_DEPTH:
+        return value
+    for name, given in value.items():
+        if name in {"stringValue", "boolValue", "doubleValue", "bytesValue"}:
+            return given
+        if name == "intValue":
+            return int(given) if isinstance(given, str) and given.lstrip("-").isdigit() and len(given) < 20 else given  # noqa: PLR2004
+        if name == "arrayValue":
+            return [_value(one, depth + 1) for one in as_list(as_dict(given).get("values"))]
+        if name == "kvlistValue":
+            pairs = as_dicts(as_dict(given).get("values"))
+            return {str(pair.get("key")): _value(pair.get("value"), depth + 1) for pair in pairs}
+    return value
+
+
+def nested(attributes: dict[str, object], prefix: str) -> object:
+    """What flat keys below a prefix spell out, as objects and lists; where the value is nested already, that value.
+
+    >>> nested({"m.0.role": "user", "m.0.parts.0": "a", "m.1.role": "tool"}, "m")
+    [{'role': 'user', 'parts': ['a']}, {'role': 'tool'}]
+    """
+    if prefix in attributes:
+        return attributes[prefix]
+    root: dict[str, object] = {}
+    for key, value in attributes.items():
+        if not key.startswith(f"{prefix}."):
+            continue
+        *path, last = key[len(prefix) + 1 :].split(".", _MAX_DEPTH)
+        place = root
+        for step in path:
+            below = place.setdefault(step, {})
+            if not isinstance(below, dict):
+                break
+            place = below
+        else:
+            place[last] = value
+    if root:
+        return _lists(root)
+    head, _, rest = prefix.rpartition(".")
+    return as_dict(nested(attributes, head)).get(rest) if head else None
+
+
+def _lists(value: object) -> object:
+    if not isinstance(value, dict):
+        return value
+    made = {key: _lists(below) for key, below in value.items()}
+    if made and all(key.isascii() and key.isdigit() and len(key) < 10 for key in made):  # noqa: PLR2004
+        return [made[key] for key in sorted(made, key=int)]
+    return made
+
+
+def time_of(span: Span) -> str | None:
+    """When the span ended, else began, in nanoseconds; None where neither is recorded."""
+    return as_moment(span.end or span.start or None)
