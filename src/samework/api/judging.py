@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -24,23 +25,32 @@ N_ARMS_ACROSS = 2
 _ORIGINS = ("input", "harness", "environment", "model", "model-or-template", "termination", "unknown")
 
 
-def compare(handle: StoreHandle, a: str, b: str, *, strict: bool) -> PairResult:
-    """Everything about one pair: verdicts, then fork, manifest difference and claims."""
+def compare(
+    handle: StoreHandle, a: str, b: str, *, strict: bool, near_tie: float | None = None, whole_texts: bool = False
+) -> PairResult:
+    """Everything about one pair: verdicts, then fork, manifest difference and claims; see `Store.compare`.
+
+    whole_texts: the sides of the fork at full length, for a report that takes secrets out before it shortens.
+    """
     from samework.claims.evidence import read_facts
     from samework.claims.licence import claims
     from samework.equivalence.manifest_diff import manifest_difference
     from samework.equivalence.pairs import compare as judge
     from samework.forks import first_divergence
+    from samework.forks.align import after_fork
 
     (a_key, a_id), (b_key, _) = run_key(handle, a), run_key(handle, b)
     if a_key == b_key:
         raise UsageError(f"both names are of one run, {a_id}", hint="samework runs", code="one-run")
     _check_one_task(handle, a_key, b_key)
     result = judge(handle, a_key, b_key, strict=strict)
+    alignment, met_again = after_fork(handle, a_key, b_key)
     result = msgspec.structs.replace(
         result,
-        fork=first_divergence(handle, a_key, b_key),
+        fork=first_divergence(handle, a_key, b_key, **_fork_options(near_tie, whole_texts=whole_texts)),
         manifest=manifest_difference(handle, a_key, b_key),
+        reconvergence=met_again,
+        alignment=alignment,
     )
     facts = read_facts(handle, a_key, b_key, result, result.manifest)
     return msgspec.structs.replace(result, claims=claims(result, result.manifest, facts))
@@ -103,14 +113,39 @@ def pairs(
 
 
 def forks(
-    handle: StoreHandle, *, task: str | None, tool_calls: bool, changed_work: bool, origin: str | None
+    handle: StoreHandle,
+    *,
+    task: str | None = None,
+    tool_calls: bool = False,
+    changed_work: bool = False,
+    absorbed: bool = False,
+    origin: str | None = None,
+    near_tie: float | None = None,
+    whole_texts: bool = False,
 ) -> list[ForkNode]:
-    """Branch nodes of the store."""
+    """Branch nodes of the store; see `Store.forks`. whole_texts: as for `compare`."""
     from samework.forks import forks as find
 
     _known("origin", origin and origin.split("/")[0], list(_ORIGINS))
     check_names(handle, task=task)
-    return list(find(handle, task=task, tool_calls=tool_calls, changed_work=changed_work, origin=origin))
+    options = _fork_options(near_tie, whole_texts=whole_texts)
+    return find(
+        handle,
+        task=task,
+        tool_calls=tool_calls,
+        changed_work=changed_work,
+        absorbed=absorbed,
+        origin=origin,
+        **options,
+    )
+
+
+def _fork_options(near_tie: float | None, *, whole_texts: bool) -> dict[str, Any]:
+    """Limit of a near tie and length of excerpts, where they are not the usual ones."""
+    if near_tie is not None and not 0 <= near_tie < math.inf:
+        raise UsageError("a near tie is declared as a number of nats from 0", hint="samework forks --near-tie 0.5")
+    limit = {} if near_tie is None else {"near_tie": near_tie}
+    return {**limit, "excerpt_length": None} if whole_texts else dict(limit)
 
 
 def causes(handle: StoreHandle, *, task: str | None, node: str | None, tool_calls: bool) -> CausesResult:

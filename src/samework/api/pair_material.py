@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from samework.api.runs import query_rows
+from samework.forks.showing import whole_words
 from samework.report.build import fork_view
 from samework.report.data import ForkSide, RulesetNote, Strip, TestDifference, TestsView
 from samework.report.diff import MAX_BLOB_BYTES, MAX_FILES, file_change, tree_view
@@ -37,7 +38,8 @@ def _side(handle: StoreHandle, key: int, seq: int) -> ForkSide:
     row = found[0]
     text = "\n".join(part for part in (row["reasoning"], row["text"]) if part)
     calls = tuple(
-        f"{call['name']} {call['canonical']}" for call in query_rows(handle, "calls_at", run_key=key, seq=seq)
+        f"{call['name']} {whole_words(call['canonical'])}"
+        for call in query_rows(handle, "calls_at", run_key=key, seq=seq)
     )
     return ForkSide(text, calls, _strip(row))
 

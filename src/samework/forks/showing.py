@@ -5,6 +5,7 @@ Everything returned is visible text, shortened; nothing here decides a verdict.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
 Place = tuple[int, int]
 EXCERPT_LENGTH = 160
 _READ_CHARACTERS = 4000
-_WHOLE = 1 << 40
+_WHOLE = (1 << 32) - 1
+_STORED_CHARACTERS, _LONGEST_WORD = 4096, 200
+_LAST_WORD = re.compile(r"[^\s\"'`,;<>{}()\[\]|\\&=:]*\Z")
 
 
 class ShownCall(msgspec.Struct, frozen=True, gc=False):
@@ -58,9 +61,21 @@ def read_material(handle: StoreHandle, nodes: Iterable[Node], *, whole: bool = F
     ).fetchall()
     calls: dict[Place, list[ShownCall]] = {}
     for run_key, seq, _, *shown in _at(handle, "calls_at", completions):
-        calls.setdefault((run_key, seq), []).append(ShownCall(*shown))
+        name, canonical, digest = shown
+        calls.setdefault((run_key, seq), []).append(ShownCall(name, whole_words(canonical), digest))
     tokens = {(run_key, seq): TokenRow(*row) for run_key, seq, *row in _at(handle, "tokens_at", completions)}
     return Material(dict(bodies), calls, tokens, read_workspaces(handle, nodes))
+
+
+def whole_words(canonical: str) -> str:
+    """Arguments without the word that the store cut in two: half a secret would not be known as one.
+
+    >>> whole_words("ls -l"), whole_words("x" * 4090 + " secre")[-2:]
+    ('ls -l', ' …')
+    """
+    if len(canonical) < _STORED_CHARACTERS:
+        return canonical
+    return canonical[:-_LONGEST_WORD] + _LAST_WORD.sub("", canonical[-_LONGEST_WORD:]) + "…"
 
 
 def read_workspaces(handle: StoreHandle, nodes: Iterable[Node]) -> dict[Place, str]:

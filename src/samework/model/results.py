@@ -28,8 +28,8 @@ class Anomaly(msgspec.Struct, frozen=True):
 class ForkPlace(msgspec.Struct, frozen=True):
     """Where two runs part: step (completions before and including), seq (event ordinal), kind of event.
 
-    token_offset: first differing token of the completion, None where ids are not recorded on both sides.
-    part: reasoning, prose, tool_name, tool_argument or None. a / b: short visible excerpts.
+    token_offset: first differing token of the completion, None where neither ids nor token texts are recorded
+    on both sides. part: reasoning, prose, tool_name, tool_argument or None. a / b: short visible excerpts.
     margin_a / margin_b: at the forking token, with unit. near_tie_nats: the declared limit that margin_finding
     (near_tie_flip, near_tie, large_margin) was made with. prompt_grade: evidence grade of equal prompt ids at a model
     fork, None where they are not known to be equal. effect: none, absorbed, consequential or unknown. differs: later
@@ -59,6 +59,30 @@ class ForkPlace(msgspec.Struct, frozen=True):
     near_tie_nats: float | None = None
 
 
+class Reconvergence(msgspec.Struct, frozen=True):
+    """Steps of a and b after which both go alike to the end. For showing only: no verdict rests on it.
+
+    by: workspace (the trees of the workspace coincide) or actions (the calls do, for not every step records a tree).
+    """
+
+    step_a: int
+    step_b: int
+    by: str
+
+
+class AlignedSpan(msgspec.Struct, frozen=True):
+    """Steps of a and b laid side by side by their calls. For showing only: no verdict rests on it.
+
+    kind: equal or changed. a_step / b_step: first step of the span. n_a / n_b: steps of it, either may be 0.
+    """
+
+    kind: str
+    a_step: int
+    n_a: int
+    b_step: int
+    n_b: int
+
+
 class FieldDifference(msgspec.Struct, frozen=True):
     """One manifest field of a pair. state: equal, differs, not_comparable. missing: a, b, both or None."""
 
@@ -81,7 +105,7 @@ class Claim(msgspec.Struct, frozen=True):
 
 
 class PairResult(msgspec.Struct, frozen=True, rename={"run_class": "class"}):
-    """Everything about one pair."""
+    """Everything about one pair. reconvergence, alignment: of the steps, for showing only."""
 
     a: str
     b: str
@@ -95,6 +119,8 @@ class PairResult(msgspec.Struct, frozen=True, rename={"run_class": "class"}):
     claims: tuple[Claim, ...] = ()
     manifest: tuple[FieldDifference, ...] = ()
     notes: tuple[str, ...] = ()
+    reconvergence: Reconvergence | None = None
+    alignment: tuple[AlignedSpan, ...] = ()
 
 
 class PairRow(msgspec.Struct, frozen=True, rename={"run_class": "class"}):

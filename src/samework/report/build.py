@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from samework.report.data import ForkView, PairPage, Party, ReportData, StorePage, Strip, TaskPage
-from samework.report.redact import cleaned, shared_head
+from samework.report.redact import cleaned
+from samework.report.shortening import shortened_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from samework.report.data import ForkSide, RulesetNote, TestsView, TreeView
 
 STRIP_TOKENS = 24
-EXCERPT_CHARACTERS = 4000
 _CHANGED_WORK = ("C4", "C3", "C2")
 
 
@@ -138,22 +138,6 @@ def fork_view(
     return ForkView(sides[0], sides[1], before, 0, margin_unit)
 
 
-def _excerpt(fork: ForkView) -> ForkView:
-    """Texts cut to what can be read, around the first difference."""
-    n_common = shared_head(fork.a.text, fork.b.text)
-    start = max(0, n_common - EXCERPT_CHARACTERS // 4)
-    a, b = (
-        msgspec.structs.replace(
-            side,
-            text=side.text[start : start + EXCERPT_CHARACTERS],
-            calls=tuple(call[:EXCERPT_CHARACTERS] for call in side.calls),
-        )
-        for side in (fork.a, fork.b)
-    )
-    before = fork.before[-EXCERPT_CHARACTERS // 4 :]
-    return ForkView(a, b, before, n_common - start, fork.margin_unit)
-
-
 def _window(strip: Strip | None, offset: int | None) -> Strip | None:
     """The part of a strip around the forking token."""
     if strip is None or not strip.margins:
@@ -178,7 +162,4 @@ def _report(
 
     made = ReportData(kind, title, version("samework"), pair, task, store, tuple(rulesets), experiment=experiment)
     clean = cleaned(made, redact=redact)
-    if clean.pair is None or clean.pair.fork is None:
-        return clean
-    page = msgspec.structs.replace(clean.pair, fork=_excerpt(clean.pair.fork))
-    return msgspec.structs.replace(clean, pair=page)
+    return shortened_texts(clean)

@@ -6,6 +6,6 @@ SELECT
     b.tree_classes, b.tests_classes
 FROM forks AS f
 JOIN fork_branches AS b USING (task, node)
-WHERE f.consequence IN ('C2', 'C3', 'C4') AND f.tool_calls
+WHERE f.effect = 'consequential' AND f.tool_calls
 GROUP BY ALL
 ORDER BY f.task, f.step, f.node, b.branch

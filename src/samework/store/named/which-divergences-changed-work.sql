@@ -3,5 +3,5 @@
 --   tool_calls boolean, n_branches bigint.
 SELECT task, node, step, event, origin, consequence, tool_calls, n_branches
 FROM forks
-WHERE consequence IN ('C2', 'C3', 'C4')
+WHERE effect = 'consequential'
 ORDER BY task, step, node

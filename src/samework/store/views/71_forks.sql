@@ -1,6 +1,7 @@
 -- views/forks: branch nodes: places after which runs of one task went different ways. origin: what differed first.
 -- consequence: C0 completion only, C1 absorbed by the same tree, C2 other tree with same tests, C3 other tests, CU
--- unknown. `samework query` puts the engine's own answer here; with another program, equality of digests decides alone.
+-- unknown. effect: none, absorbed, consequential (work changed, though maybe not known whether tree or tests) or unknown.
+-- `samework query` puts the engine's own answer here; with another program, equality of digests decides alone.
 -- Example: SELECT step, event, origin, consequence, n_branches FROM forks WHERE tool_calls
 CREATE OR REPLACE VIEW forks AS
 WITH branches AS (
@@ -39,5 +40,11 @@ SELECT
         WHEN tree_differs AND tests_same THEN 'C2'
         ELSE 'CU'
     END AS consequence,
-    tool_calls, NULL::BIGINT AS token_offset, 'digests' AS evidence, n_branches
+    CASE
+        WHEN tree_same AND actions_same THEN 'none'
+        WHEN tree_same THEN 'absorbed'
+        WHEN tree_differs OR tests_differ THEN 'consequential'
+        ELSE 'unknown'
+    END AS effect,
+    'digests' AS consequence_reason, tool_calls, NULL::BIGINT AS token_offset, 'digests' AS evidence, n_branches
 FROM nodes
