@@ -10,7 +10,8 @@ import math
 
 from samework.decode.strict_json import NotJson, loads
 
-_MAX_DIGITS = 18
+_MAX_DIGITS = 19
+_MAX_COUNT = (1 << 63) - 1  # what the store's columns hold
 
 
 def as_text(value: object) -> str | None:
@@ -45,12 +46,12 @@ def as_dicts(value: object) -> list[dict[str, object]]:
 
 
 def as_count(value: object) -> int | None:
-    """A whole number that is not negative, else None.
+    """A whole number that is not negative and that a column holds, else None.
 
-    >>> as_count(3), as_count(-1), as_count(True), as_count("3")
-    (3, None, None, None)
+    >>> as_count(3), as_count(-1), as_count(True), as_count("3"), as_count(2**70)
+    (3, None, None, None, None)
     """
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MAX_COUNT else None
 
 
 def as_number(value: object) -> int | float | None:
@@ -69,7 +70,7 @@ def as_whole(value: object) -> int | None:
     if isinstance(value, float) and value.is_integer():
         return as_count(int(value))
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= _MAX_DIGITS:
-        return int(value)
+        return as_count(int(value))
     return as_count(value)
 
 

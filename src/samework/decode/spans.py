@@ -50,7 +50,7 @@ def iter_spans(source: Source) -> Iterator[Span | Damage]:
         if isinstance(item, Damage):
             yield item
             continue
-        for span in _spans(item):
+        for span in spans_of(item):
             key = (span.trace_id, span.span_id) if isinstance(span, Span) else ("", "")
             if isinstance(span, Span) and span.span_id and key in seen:
                 yield Damage(span.offset, 0, "a span that is told twice, kept once", "repeated-span", taints_run=False)
@@ -59,7 +59,8 @@ def iter_spans(source: Source) -> Iterator[Span | Damage]:
             yield span
 
 
-def _spans(item: Item) -> Iterator[Span | Damage]:
+def spans_of(item: Item) -> Iterator[Span | Damage]:
+    """Spans of one object: an export of OTLP, a trace with its spans, or one span."""
     value = item.value
     groups = value.get("resourceSpans", value.get("resource_spans"))
     if isinstance(groups, list):
@@ -136,18 +137,32 @@ def _id(value: dict[str, object], context: dict[str, object], *names: str) -> st
 
 
 def _nanos(value: dict[str, object], *names: str) -> int:
-    for name in names:
-        given = value.get(name)
-        if isinstance(given, list) and len(given) == 2:  # noqa: PLR2004 (seconds and nanoseconds, as JS writes them)
-            seconds, nanos = (as_whole(part) for part in given)
-            if seconds is not None and nanos is not None:
-                return seconds * _NANOS + nanos
-        found = as_whole(given)
-        if found is not None:
-            return found
-        if isinstance(given, str):
-            return _iso_nanos(given)
-    return 0
+    return next((instant(value[name]) for name in names if value.get(name) is not None), 0)
+
+
+def instant(given: object) -> int:
+    """Nanoseconds since 1970 of a time as traces write it, 0 where it is none: a number in text, ISO, [s, ns].
+
+    >>> instant("1700000000000000000"), instant([1, 5]), instant("1970-01-01T00:00:01Z"), instant("soon")
+    (1700000000000000000, 1000000005, 1000000000, 0)
+    """
+    if isinstance(given, list) and len(given) == 2:  # noqa: PLR2004 (seconds and nanoseconds, as JS writes them)
+        seconds, nanos = (as_whole(part) for part in given)
+        return seconds * _NANOS + nanos if seconds is not None and nanos is not None else 0
+    found = as_whole(given)
+    if found is not None or not isinstance(given, str):
+        return _scaled(found or 0)
+    return _iso_nanos(given)
+
+
+def _scaled(at: int) -> int:
+    """Milliseconds and microseconds as nanoseconds, told by their size: a trace of the year 1970 is not looked for."""
+    if 0 < at < _MILLIS_END:
+        return at * 1_000_000
+    return at * 1000 if _MILLIS_END <= at < _MILLIS_END * 1000 else at
+
+
+_MILLIS_END = 10**14
 
 
 def _iso_nanos(given: str) -> int:

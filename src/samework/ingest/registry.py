@@ -41,6 +41,9 @@ BUILT_IN = (
     "swebench_log",
     "otel_genai",
     "openinference",
+    "mlflow",
+    "langfuse",
+    "langsmith",
 )
 REPORTS = frozenset(
     {

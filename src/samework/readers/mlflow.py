@@ -1,0 +1,161 @@
+"""MLflow traces: the object that `Trace.to_json` and `mlflow traces` write, alone, in a list, or a line each.
+
+Spans carry their type, inputs, outputs and usage as JSON in text. CHAT_MODEL and LLM spans are model calls, of which
+only the innermost counts; TOOL spans are tools; a session in the trace's metadata names the conversation. Refuses what
+has no spans of these.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from samework.canon.model_calls import Message, ModelCall
+from samework.decode.items import iter_items
+from samework.decode.shapes import as_dict, as_list, as_name, as_text, compact, decoded
+from samework.decode.spans import Span, spans_of, time_of
+from samework.model.events import ToolCall
+from samework.model.reader import Evidence
+from samework.model.records import Damage
+from samework.model.words import EventKind
+from samework.readers._chat import messages_of, reply_of, usage_of, value_text
+from samework.readers._traces import runs_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from samework.decode.items import Item
+    from samework.model.reader import Source
+    from samework.model.records import Record
+
+_TYPE = re.compile(rb'"mlflow\.(?:spanType|spanInputs|spanOutputs|traceRequestId)"')
+_ROLES = {"CHAT_MODEL": "model", "LLM": "model", "AGENT": "agent", "TOOL": "tool"}
+_SESSIONS = ("mlflow.trace.session", "session_id")
+_FAR_BYTES = 1 << 20
+
+
+class Mlflow:
+    """Reader of MLflow traces."""
+
+    name = "mlflow"
+    title = "MLflow traces"
+    detects = "a JSON object with `info` and `data.spans` whose attributes are `mlflow.…`"
+    proven = False
+    evidence = Evidence(
+        text="yes",
+        actions="yes",
+        raw_arguments="where the provider's reply is kept",
+        observations="yes",
+        reuse="cached tokens where the provider's reply is kept",
+    )
+
+    def sniff(self, head: bytes, source: Source) -> float:
+        """0.95 for a trace whose spans have attributes of MLflow."""
+        if source.is_dir or not head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
+            return 0.0
+        if b'"info"' not in head or b"trace" not in head:
+            return 0.0
+        if not _TYPE.search(head) and len(head) < source.size():
+            head = source.head(_FAR_BYTES)
+        return 0.95 if _TYPE.search(head) and b'"spans"' in head else 0.0
+
+    def read(self, source: Source) -> Iterator[Record]:
+        """Yield the runs of the traces.
+
+        Raises: DamagedRecord: no span of a model, an agent or a tool.
+        """
+        spans: list[Span] = []
+        damages: list[Damage] = []
+        for item in iter_items(source):
+            if isinstance(item, Damage):
+                damages.append(item)
+                continue
+            for span in spans_of(item):
+                if isinstance(span, Damage):
+                    damages.append(span)
+                else:
+                    spans.append(_named(span, item))
+        yield from runs_of(spans, damages, _Dialect(), source)
+
+
+def _named(span: Span, item: Item) -> Span:
+    """The span under its trace's id and session, which the trace's info holds."""
+    info = as_dict(item.value.get("info"))
+    given = as_name(info.get("trace_id")) or as_name(info.get("request_id"))
+    span.trace_id = given or span.trace_id
+    metadata = as_dict(info.get("trace_metadata")) or as_dict(info.get("request_metadata"))
+    if isinstance(info.get("request_metadata"), list):
+        metadata = {
+            str(as_dict(one).get("key")): as_dict(one).get("value") for one in as_list(info["request_metadata"])
+        }
+    session = next((metadata[name] for name in _SESSIONS if metadata.get(name)), None)
+    if session is not None:
+        span.resource = {**span.resource, "session": session}
+    return span
+
+
+def _get(span: Span, name: str) -> object:
+    """An attribute; MLflow writes each as JSON in text."""
+    return decoded(span.attributes.get(f"mlflow.{name}"))
+
+
+class _Dialect:
+    """What the spans mean."""
+
+    layout = "mlflow"
+
+    def role(self, span: Span) -> str:
+        """By the type of the span."""
+        return _ROLES.get(as_text(_get(span, "spanType")) or "", "")
+
+    def conversation(self, span: Span) -> str | None:
+        """Its session."""
+        return as_name(span.resource.get("session"))
+
+    def call(self, span: Span) -> ModelCall:
+        """Messages, reply and usage of a model span."""
+        inputs, outputs = _get(span, "spanInputs"), _get(span, "spanOutputs")
+        chat = _get(span, "chat.messages")
+        messages = messages_of(inputs) if isinstance(inputs, dict) and "messages" in inputs else []
+        if not messages and isinstance(chat, list):
+            messages = messages_of(chat[:-1] if outputs is not None else chat)
+        reply = None if outputs is None else reply_of(outputs)[0]
+        tools = _get(span, "chat.tools") or as_dict(inputs).get("tools")
+        usage = as_dict(outputs).get("usage") or _get(span, "chat.tokenUsage")
+        return ModelCall(
+            messages=tuple(messages or messages_of(inputs)) or None,
+            reply=reply,
+            tools=compact(tools) if tools else None,
+            usage=usage_of(usage),
+            time=time_of(span),
+            offset=span.offset,
+            failed=span.failed and reply is None,
+        )
+
+    def tool(self, span: Span) -> tuple[ToolCall, Message | None]:
+        """Arguments and result of a tool span."""
+        inputs, outputs = _get(span, "spanInputs"), _get(span, "spanOutputs")
+        call_id = as_name(as_dict(outputs).get("tool_call_id")) or as_name(as_dict(inputs).get("id"))
+        text = inputs if isinstance(inputs, str) else "" if inputs is None else compact(inputs)
+        call = ToolCall(span.name, text, call_id, exact=False, is_json=not isinstance(inputs, str))
+        said = as_dict(outputs).get("content", outputs)
+        return call, None if outputs is None else Message(EventKind.OBSERVATION, value_text(said), call_id=call_id)
+
+    def told(self, span: Span) -> dict[str, object]:
+        """Model, provider and sampling; the name of an agent."""
+        if self.role(span) == "agent":
+            return {"agent": span.name or None}
+        if self.role(span) != "model":
+            return {}
+        inputs, outputs = as_dict(_get(span, "spanInputs")), _get(span, "spanOutputs")
+        asked = as_dict(_get(span, "invocationParams")) or inputs
+        return {
+            "model": as_dict(outputs).get("model"),
+            "model_requested": _get(span, "llm.model") or inputs.get("model") or asked.get("model"),
+            "provider": _get(span, "llm.provider"),
+            "sampling": asked,
+            "finish": None if outputs is None else reply_of(outputs)[1],
+        }
+
+
+READER = Mlflow()
