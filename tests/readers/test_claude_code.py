@@ -80,13 +80,13 @@ def test_lines_of_one_reply_are_one_completion_though_results_stand_between_them
     assert run.facts["workspace.root"] == "/w"
 
 
-def test_counts_of_a_reply_without_a_stop_are_said_to_be_those_of_a_stream():
+def test_counts_of_a_reply_without_a_stop_are_said_to_be_those_of_a_log():
     (run,) = read_lines(
         READER,
         replied("a1", None, "msg_1", text("a")),
         replied("a2", "a1", "msg_2", text("b"), message={"stop_reason": "end_turn"}),
     )
-    assert [event.usage.source for event in run.steps if event.usage] == ["stream", "response"]
+    assert [event.usage.source for event in run.steps if event.usage] == ["log", "response"]
 
 
 def test_zero_counts_are_no_counts():

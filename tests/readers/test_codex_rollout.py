@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from samework.decode.archive import expanded
 from samework.decode.source import BytesSource, FileSource
 from samework.model.events import Event
 from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
@@ -233,6 +235,32 @@ def test_history_of_a_parent_is_flagged_and_its_tokens_are_not_added():
     assert counts(events) == (120, 5)
     assert [event.text for event in events] == ["old", "go on", "new"]
     assert [(damage.code, damage.taints_run) for damage in damages] == [("replayed-history", False)]
+
+
+def test_history_without_ids_of_turns_is_what_the_fork_wrote_in_its_first_second():
+    def at(time: str, one: dict[str, object]) -> dict[str, object]:
+        return {**one, "timestamp": time}
+
+    spawned = {"subagent": {"thread_spawn": {"parent_thread_id": "parent", "depth": 1}}}
+    events, damages, start, _ = read(
+        at("2026-01-01T00:00:05.100Z", record("session_meta", id="child", source=spawned)),
+        at("2026-01-01T00:00:05.200Z", said("old")),
+        at("2026-01-01T00:00:05.300Z", counted((100, 10), (100, 10))),
+        at("2026-01-01T00:00:09.000Z", said("new")),
+        at("2026-01-01T00:00:09.100Z", counted((220, 15), (120, 5))),
+    )
+    assert start.parent_native_id == "parent"
+    assert counts(events) == (120, 5)
+    assert [damage.code for damage in damages] == ["replayed-history"]
+
+
+def test_a_compressed_rollout_is_the_same_rollout(tmp_path, shared_path):
+    (plain,) = shared_path("data", "formats", "codex", "generated-fix-add", "a1").glob("rollout-*.jsonl")
+    packed = tmp_path / "rollout.jsonl.zst"
+    packed.write_bytes(zstandard.compress(plain.read_bytes()))
+    source = expanded(FileSource(packed))
+    assert READER.sniff(source.head(), source) > 0.9
+    assert list(READER.read(source)) == list(READER.read(FileSource(plain)))
 
 
 def test_compaction_and_rollback_are_edits_of_the_context():

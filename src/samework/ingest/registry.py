@@ -25,6 +25,7 @@ BUILT_IN = (
     "swebench_report",
     "tau_bench",
     "codex_rollout",
+    "codex_exec",
     "openai_chat",
     "claude_code",
     "iflow",

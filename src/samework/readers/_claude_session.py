@@ -206,7 +206,7 @@ class Conversation:
             cached_tokens=summed(cached),
             cache_write_tokens=summed(written),
             completion_tokens=summed(given.get("output_tokens")),
-            source="response" if self.has_stopped else "stream",
+            source="response" if self.has_stopped else "log",
         )
         if is_counted(usage):
             step.usage = largest(step.usage, usage)

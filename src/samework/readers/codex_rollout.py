@@ -3,22 +3,33 @@
 Events of the interface repeat the same content and are used for token counts and the end of a turn only. The items of
 one model response are one completion: by the counters of the record where it has them, else adjacent items until an
 output. Unknown records are counted and reported. Refuses to add a repeated token count or a replayed history's.
+
+Declared rule: a fork or a sub-agent begins with a copy of its parent's history. Its events are kept, for the model saw
+them; its tokens are not added, for the parent's file has them.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from samework.decode.jsonl import Line, iter_records
+from samework.decode.shapes import as_dict, as_text, compact
 from samework.model.events import Event, ToolCall, Usage
 from samework.model.reader import Evidence
 from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
 from samework.model.words import Absence, EndReason, EventKind, FieldSource
-from samework.text import raw_bytes, shortened
+from samework.readers._codex_parts import (
+    TokenCounts,
+    call_of,
+    compaction,
+    content,
+    exit_status_of,
+    is_plain_object,
+    uuid7_ms,
+)
+from samework.text import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,9 +58,6 @@ _VIEWS = frozenset(
         "web_search_end",
     }
 )  # fmt: skip
-_EXIT = re.compile(r"^(?:Process exited with code|Exit code:) (-?[0-9]+)$", re.MULTILINE)
-_OUTPUT_HEADING = re.compile(r"^Output:$", re.MULTILINE)
-_UUID7 = re.compile(r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 _PRESCAN_RECORDS = 200
 _HOSTED = frozenset({"openai", "chatgpt", "openai-chat-completions", "azure"})
 _HOSTED_UNOBSERVABLE = (
@@ -110,6 +118,7 @@ class _Identity:
         self.turn: dict[str, object] = {}
         self.is_legacy = False
         self.has_parent_meta = False
+        self.stamp: str | None = None
         for count, item in enumerate(iter_records(source)):
             if count >= _PRESCAN_RECORDS or (self.meta and self.turn):
                 break
@@ -121,6 +130,7 @@ class _Identity:
         payload = value.get("payload")
         if value.get("type") == "session_meta" and isinstance(payload, dict):
             self.has_parent_meta = bool(self.meta)
+            self.stamp = self.stamp or _second(value.get("timestamp"))
             self.meta = self.meta or payload
         elif value.get("type") == "turn_context" and isinstance(payload, dict):
             self.turn = self.turn or payload
@@ -130,39 +140,46 @@ class _Identity:
     @property
     def parent(self) -> str | None:
         """Id of the session that this one was forked or spawned from."""
-        return _text(self.meta.get("forked_from_id")) or _text(self.meta.get("parent_thread_id"))
+        spawned = as_dict(as_dict(as_dict(self.meta.get("source")).get("subagent")).get("thread_spawn"))
+        named = (self.meta.get("forked_from_id"), self.meta.get("parent_thread_id"), spawned.get("parent_thread_id"))
+        return next((parent for parent in named if isinstance(parent, str) and parent), None)
+
+    @property
+    def is_child(self) -> bool:
+        """True where history of another session may come before the session's own."""
+        return self.parent is not None or self.has_parent_meta
 
     @property
     def born_ms(self) -> int | None:
-        """Time in the session's id, where the history of another session may come before it."""
-        return _uuid7_ms(self.meta.get("id")) if self.parent or self.has_parent_meta else None
+        """Time in the session's id, where it is a child."""
+        return uuid7_ms(self.meta.get("id")) if self.is_child else None
 
     def start(self) -> RunStart:
         """The start of the run; keys that have no field are kept."""
         meta = self.meta
-        git = _dict(meta.get("git"))
+        git = as_dict(meta.get("git"))
         kept = ("source", "thread_source", "history_mode", "session_id", "originator")
         extra = {key: meta[key] for key in kept if meta.get(key) is not None}
         return RunStart(
             layout="codex",
             agent="codex",
-            agent_version=_text(meta.get("cli_version")),
-            model=_text(self.turn.get("model")),
-            native_id=_text(meta.get("id")),
+            agent_version=as_text(meta.get("cli_version")),
+            model=as_text(self.turn.get("model")),
+            native_id=as_text(meta.get("id")),
             parent_native_id=self.parent,
-            recorder=f"codex {_text(meta.get('cli_version')) or '(unknown version)'}",
-            base_commit=_text(git.get("commit_hash")),
-            repo=_text(git.get("repository_url")),
-            started=_text(meta.get("timestamp")),
+            recorder=f"codex {as_text(meta.get('cli_version')) or '(unknown version)'}",
+            base_commit=as_text(git.get("commit_hash")),
+            repo=as_text(git.get("repository_url")),
+            started=as_text(meta.get("timestamp")),
             extra=extra or None,
         )
 
     def facts(self) -> Iterator[Record]:
         """What the record says of the conditions."""
         turn, meta = self.turn, self.meta
-        settings = _dict(_dict(turn.get("collaboration_mode")).get("settings"))
+        settings = as_dict(as_dict(turn.get("collaboration_mode")).get("settings"))
         effort = turn.get("effort") or turn.get("reasoning_effort") or settings.get("reasoning_effort")
-        git = _dict(meta.get("git"))
+        git = as_dict(meta.get("git"))
         measured = (
             ("workspace.root", turn.get("cwd") or meta.get("cwd"), "cwd"),
             ("workspace.base_commit", git.get("commit_hash"), "session_meta.git"),
@@ -190,9 +207,9 @@ class _Identity:
         base = self.meta.get("base_instructions", self.meta.get("instructions"))
         text = base.get("text") if isinstance(base, dict) else base
         if isinstance(text, str) and text:
-            yield Event(EventKind.SYSTEM, text, time=_text(self.meta.get("timestamp")))
+            yield Event(EventKind.SYSTEM, text, time=as_text(self.meta.get("timestamp")))
         if self.meta.get("dynamic_tools"):
-            yield Event(EventKind.TOOLS, _compact(self.meta["dynamic_tools"]), time=_text(self.meta.get("timestamp")))
+            yield Event(EventKind.TOOLS, compact(self.meta["dynamic_tools"]), time=as_text(self.meta.get("timestamp")))
 
 
 class _Step:
@@ -231,8 +248,9 @@ class _Rollout:
     def __init__(self, identity: _Identity) -> None:
         self.identity = identity
         self.step: _Step | None = None
-        self.counts = _TokenCounts()
+        self.counts = TokenCounts()
         self.turn_id: str | None = None
+        self.time: str | None = None
         self.end: RunEnd | None = None
         self.is_live = False
         self.unknown: Counter[str] = Counter()
@@ -246,11 +264,12 @@ class _Rollout:
         if not isinstance(value, dict):
             yield Damage(line.offset, len(line.raw), f"line {line.number}: no object")
             return
-        kind, payload, time = value.get("type"), value.get("payload"), _text(value.get("timestamp"))
+        kind, payload, time = value.get("type"), value.get("payload"), as_text(value.get("timestamp"))
+        self.time = time
         if not isinstance(payload, dict):
             yield from self._legacy(value, line)
         elif kind == "response_item":
-            yield from self._item(payload, line.offset, time, _dict(value.get("metadata")))
+            yield from self._item(payload, line.offset, time, as_dict(value.get("metadata")))
         elif kind == "event_msg":
             yield from self._message(payload, line.offset, time)
         elif kind == "token_usage_record":
@@ -259,7 +278,7 @@ class _Rollout:
             self._turn(payload)
         elif kind == "compacted":
             yield from self._flush()
-            yield Event(EventKind.CONTEXT_EDIT, _compaction(payload), time=time, offset=line.offset)
+            yield Event(EventKind.CONTEXT_EDIT, compaction(payload), time=time, offset=line.offset)
         elif kind not in _SILENT:
             self._unknown(str(kind), line.offset)
 
@@ -295,9 +314,16 @@ class _Rollout:
         self.first_unknown.setdefault(word, offset)
 
     def _is_replayed(self, turn_id: object) -> bool:
-        """True for a record of a turn that is older than the session, which was forked from another."""
-        born, made = self.identity.born_ms, _uuid7_ms(turn_id)
-        return born is not None and made is not None and made < born
+        """True for a record of a turn that is older than the session, which was forked from another.
+
+        Where no turn has an id that tells its time, for a record stamped in the second of the fork: a fork writes the
+        history anew at once, and no reply of a model comes within that second.
+        """
+        born, made = self.identity.born_ms, uuid7_ms(turn_id)
+        if born is not None and made is not None:
+            return made < born
+        stamp = self.identity.stamp
+        return self.identity.is_child and turn_id is None and stamp is not None and _second(self.time) == stamp
 
     # one method a record type
 
@@ -312,28 +338,28 @@ class _Rollout:
             yield Damage(line.offset, len(line.raw), f"line {line.number}: neither a record of Codex nor a bare item")
 
     def _turn(self, payload: dict[str, object]) -> None:
-        self.turn_id = _text(payload.get("turn_id")) or self.turn_id
-        model = _text(payload.get("model"))
+        self.turn_id = as_text(payload.get("turn_id")) or self.turn_id
+        model = as_text(payload.get("model"))
         if model is not None and model not in self.models and not self._is_replayed(self.turn_id):
             self.models.append(model)
 
     def _item(
         self, payload: dict[str, object], offset: int, time: str | None, metadata: dict[str, object]
     ) -> Iterator[Record]:
-        passed = _dict(payload.get("internal_chat_message_metadata_passthrough"))
-        turn_id = _text(passed.get("turn_id")) or self.turn_id
+        passed = as_dict(payload.get("internal_chat_message_metadata_passthrough"))
+        turn_id = as_text(passed.get("turn_id")) or self.turn_id
         self.n_replayed += self._is_replayed(turn_id)
         kind, role = str(payload.get("type")), payload.get("role")
         if kind == "message" and role != "assistant":
             yield from self._flush()
             spoken = EventKind.USER if role == "user" else EventKind.SYSTEM
-            yield Event(spoken, _content(payload.get("content")), time=time, offset=offset)
+            yield Event(spoken, content(payload.get("content")), time=time, offset=offset)
         elif kind == "agent_message":
             yield from self._flush()
-            yield Event(EventKind.USER, _content(payload.get("content")), time=time, offset=offset)
+            yield Event(EventKind.USER, content(payload.get("content")), time=time, offset=offset)
         elif kind in {"compaction", "compaction_summary", "context_compaction"}:
             yield from self._flush()
-            yield Event(EventKind.CONTEXT_EDIT, _compaction(payload), time=time, offset=offset)
+            yield Event(EventKind.CONTEXT_EDIT, compaction(payload), time=time, offset=offset)
         elif kind.endswith("_output"):
             yield from self._output(payload, offset, time)
         elif kind in {"message", "reasoning"} or kind.endswith("_call"):
@@ -360,13 +386,13 @@ class _Rollout:
         if step is None:
             return False
         if kind == "message":
-            step.prose.append(_content(payload.get("content")))
+            step.prose.append(content(payload.get("content")))
         elif kind == "reasoning":
-            shown = _content(payload.get("content")) or _content(payload.get("summary"))
+            shown = content(payload.get("content")) or content(payload.get("summary"))
             step.reasoning += [shown] if shown else []
             step.is_hidden = step.is_hidden or bool(payload.get("encrypted_content"))
         else:
-            call = _call(kind, payload)
+            call = call_of(kind, payload)
             if call is None:
                 return False
             step.calls.append(call)
@@ -374,12 +400,12 @@ class _Rollout:
 
     def _output(self, payload: dict[str, object], offset: int, time: str | None) -> Iterator[Record]:
         given = payload.get("output", payload.get("tools"))
-        text = _content(given) if not _is_plain_object(given) else _compact(given)
+        text = content(given) if not is_plain_object(given) else compact(given)
         event = Event(
             EventKind.OBSERVATION,
             text,
-            call_id=_text(payload.get("call_id")),
-            exit_status=_exit_status(text),
+            call_id=as_text(payload.get("call_id")),
+            exit_status=exit_status_of(text),
             time=time,
             offset=offset,
         )
@@ -393,21 +419,21 @@ class _Rollout:
         if kind == "token_count":
             yield from self._token_count(payload, offset, time)
         elif kind in {"task_started", "turn_started"}:
-            self.turn_id = _text(payload.get("turn_id")) or self.turn_id
+            self.turn_id = as_text(payload.get("turn_id")) or self.turn_id
             self.is_live, self.end = True, None
             yield from self._flush()
         elif kind in {"task_complete", "turn_complete"}:
             error = payload.get("error")
             self.is_live = False
             self.end = (
-                RunEnd(EndReason.ERROR, _compact(error), time) if error else RunEnd(EndReason.FINISHED, kind, time)
+                RunEnd(EndReason.ERROR, compact(error), time) if error else RunEnd(EndReason.FINISHED, kind, time)
             )
         elif kind == "turn_aborted":
             self.is_live = False
-            self.end = RunEnd(EndReason.CANCELLED, _text(payload.get("reason")) or kind, time)
+            self.end = RunEnd(EndReason.CANCELLED, as_text(payload.get("reason")) or kind, time)
         elif kind == "error":
             self.is_live = False
-            self.end = RunEnd(EndReason.ERROR, _text(payload.get("message")) or "error", time)
+            self.end = RunEnd(EndReason.ERROR, as_text(payload.get("message")) or "error", time)
         elif kind == "thread_rolled_back":
             yield from self._flush()
             text = f"the last {payload.get('num_turns')} turns were taken back"
@@ -418,7 +444,7 @@ class _Rollout:
     def _usage_record(self, payload: dict[str, object], offset: int, time: str | None) -> Iterator[Record]:
         if self._is_replayed(payload.get("turn_id") or self.turn_id):
             return
-        usage = self.counts.add_record(_dict(payload.get("usage")), _dict(payload.get("thread_token_usage")))
+        usage = self.counts.add_record(as_dict(payload.get("usage")), as_dict(payload.get("thread_token_usage")))
         if usage is None:
             self._unknown("token_usage_record without counts", offset)
         else:
@@ -449,153 +475,9 @@ class _Rollout:
         self.step.is_closed = True
 
 
-class _TokenCounts:
-    """Token counts of a file: each call once, repeats left out, resets noticed."""
-
-    def __init__(self) -> None:
-        self.total: dict[str, int] | None = None
-
-    def add_record(self, given: dict[str, object], thread: dict[str, object]) -> Usage | None:
-        """A `token_usage_record`: one response; None where it holds no counts."""
-        counts = _counts(given)
-        if not counts:
-            return None
-        known = _counts(thread)
-        self.total = known or {key: (self.total or {}).get(key, 0) + count for key, count in counts.items()}
-        return self._added(counts)
-
-    def add_count(self, info: dict[str, object]) -> tuple[Usage | None, bool, bool]:
-        """A `token_count`: the usage it adds (None: a repeat), whether the total fell, whether the shape is known."""
-        total, last = _counts(_dict(info.get("total_token_usage"))), _counts(_dict(info.get("last_token_usage")))
-        if not total and not last:
-            return None, False, False
-        before = self.total
-        if before is not None and total and all(total.get(key, 0) == before.get(key, 0) for key in _TOTALLED):
-            return None, False, True
-        is_reset = before is not None and any(total.get(key, 0) < before.get(key, 0) for key in _TOTALLED if total)
-        if not last:
-            last = total if before is None or is_reset else {key: n - before.get(key, 0) for key, n in total.items()}
-        self.total = total or self.total
-        return self._added(last), is_reset, True
-
-    @staticmethod
-    def _added(counts: dict[str, int]) -> Usage:
-        return Usage(
-            prompt_tokens=counts.get("input_tokens"),
-            cached_tokens=counts.get("cached_input_tokens"),
-            cache_write_tokens=counts.get("cache_write_input_tokens"),
-            completion_tokens=counts.get("output_tokens"),
-            reasoning_tokens=counts.get("reasoning_output_tokens"),
-        )
-
-
-_TOTALLED = ("input_tokens", "output_tokens")
-
-
-def _counts(given: dict[str, object]) -> dict[str, int]:
-    return {
-        key: count
-        for key, count in given.items()
-        if key.endswith("_tokens") and isinstance(count, int) and not isinstance(count, bool) and count >= 0
-    }
-
-
-def _call(kind: str, payload: dict[str, object]) -> ToolCall | None:
-    """A tool call; None for a kind that is not known."""
-    call_id = _text(payload.get("call_id")) or _text(payload.get("id"))
-    if kind == "function_call":
-        namespace, name = _text(payload.get("namespace")), _text(payload.get("name")) or ""
-        arguments = payload.get("arguments")
-        is_text = isinstance(arguments, str)
-        text = str(arguments) if is_text else "" if arguments is None else _compact(arguments)
-        return ToolCall(f"{namespace}.{name}" if namespace else name, text, call_id, exact=is_text)
-    if kind == "custom_tool_call":
-        return ToolCall(_text(payload.get("name")) or "", _text(payload.get("input")) or "", call_id, is_json=False)
-    told = {"local_shell_call": "action", "web_search_call": "action", "tool_search_call": "arguments",
-            "image_generation_call": "revised_prompt"}.get(kind)  # fmt: skip
-    if told is None:
-        return None
-    return ToolCall(kind.removesuffix("_call"), _compact(payload.get(told)), call_id, exact=False)
-
-
-def _content(given: object) -> str:
-    """Text of a content: a string, one part or a list of parts; what is no text becomes a mark with its digest."""
-    if isinstance(given, str):
-        return given
-    if isinstance(given, dict):
-        if "content" in given and "type" not in given:
-            return _content(given["content"])
-        given = [given]
-    if not isinstance(given, list):
-        return ""
-    return "\n".join(_part(part) for part in given)
-
-
-def _part(part: object) -> str:
-    if isinstance(part, str):
-        return part
-    if isinstance(part, dict) and isinstance(part.get("text"), str):
-        return str(part["text"])
-    if isinstance(part, dict) and str(part.get("type")) in {"input_image", "encrypted_content"}:
-        digest = hashlib.sha256(raw_bytes(_compact(part))).hexdigest()[:16]
-        return f"<{part['type']} sha256 {digest}>"
-    return _compact(part)
-
-
-def _is_plain_object(given: object) -> bool:
-    """True for structured output that is neither text nor parts of content."""
-    if isinstance(given, dict):
-        return not ({"content", "text"} & given.keys())
-    return isinstance(given, list) and not all(_is_part(part) for part in given)
-
-
-def _is_part(part: object) -> bool:
-    return isinstance(part, str) or (
-        isinstance(part, dict) and ("text" in part or str(part.get("type")) in {"input_image", "encrypted_content"})
-    )
-
-
-def _compaction(payload: dict[str, object]) -> str:
-    """What the model sees from now on: the summary, and the history that replaces the old one."""
-    history = payload.get("replacement_history")
-    items = [item for item in history if isinstance(item, dict)] if isinstance(history, list) else []
-    said = [
-        f"{item.get('role', item.get('type'))}: {_content(item.get('content', item.get('output')))}" for item in items
-    ]
-    message = _text(payload.get("message")) or _content(payload.get("summary"))
-    return "\n".join([*([message] if message else []), *said])
-
-
-def _exit_status(text: str) -> int | None:
-    """The status that the header of an output names, above the line `Output:`; None where it does not."""
-    heading = _OUTPUT_HEADING.search(text)
-    if heading is not None and (found := _EXIT.search(text, 0, heading.start())):
-        return int(found[1])
-    if text.startswith('{"output":'):
-        try:
-            code = _dict(_dict(json.loads(text)).get("metadata")).get("exit_code")
-        except (ValueError, RecursionError):
-            return None
-        return code if isinstance(code, int) and not isinstance(code, bool) else None
-    return None
-
-
-def _uuid7_ms(given: object) -> int | None:
-    """Milliseconds since 1970 in a UUID of version 7, None for anything else."""
-    found = _UUID7.fullmatch(given) if isinstance(given, str) else None
-    return int(found[1] + found[2], 16) if found else None
-
-
-def _compact(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _dict(value: object) -> dict[str, object]:
-    return value if isinstance(value, dict) else {}
+def _second(time: object) -> str | None:
+    """A time down to its second, None for anything else."""
+    return time[:19] if isinstance(time, str) and len(time) >= 19 and time[4] == "-" else None  # noqa: PLR2004
 
 
 READER = CodexRollout()
