@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from samework.ingest.fold import TrajectoryFold
+from samework.ingest.fold import FoldedTrajectory, TrajectoryFold
 from samework.ingest.rows import RunRows
 from samework.model.records import (
     Damage,
@@ -57,6 +57,7 @@ class RunAssembly:
         self.path = path
         self.rows = RunRows()
         self.fold: TrajectoryFold | None = None
+        self.folded: FoldedTrajectory | None = None
         self.key: int | None = None
         self.end = RunEnd()
         self.patch: PatchRecord | None = None
@@ -78,6 +79,13 @@ class RunAssembly:
                 self.rows, self.damage, tokenizer=self.start.tokenizer, recorder=self.start.recorder, workspaces=roots
             )
         return self.fold
+
+    def finish(self) -> FoldedTrajectory:
+        """End its trajectory: its digests are made, and nothing is left that cannot travel between processes."""
+        if self.folded is None:
+            self.folded = self.ensure_fold().finish()
+            self.fold = None
+        return self.folded
 
     def damage(self, damage: Damage, path: str | None = None) -> None:
         """Note a damage; one that taints the run makes it incomplete."""
@@ -117,7 +125,8 @@ class RunAssembly:
     @property
     def has_trajectory(self) -> bool:
         """True where it has events."""
-        return self.fold is not None and self.fold.n_events > 0
+        trajectory = self.folded or self.fold
+        return trajectory is not None and trajectory.n_events > 0
 
     @property
     def incomplete_reason(self) -> str | None:

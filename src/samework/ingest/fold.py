@@ -30,6 +30,15 @@ _NO_ID = -1
 _MAX_ID = (1 << 31) - 1
 
 
+class FoldedTrajectory(msgspec.Struct, frozen=True):
+    """A trajectory that has ended. last_chain: after its last event, None where it has none."""
+
+    n_events: int
+    n_steps: int
+    n_calls: int
+    last_chain: bytes | None
+
+
 class TrajectoryFold:
     """Folds the events of one run, in order. rows: what is ready. on_damage: told of what an event cannot hold."""
 
@@ -186,8 +195,8 @@ class TrajectoryFold:
         if len(self._by_id) > _N_REMEMBERED_CALLS + 2 * len(self._waiting):
             self._by_id = {name: place for name, place in self._by_id.items() if place in self._waiting}
 
-    def finish(self) -> None:
-        """Give the calls without a result, and the digests of the facets."""
+    def finish(self) -> FoldedTrajectory:
+        """Give the calls without a result, and the digests of the facets; returns what the run's own row needs."""
         self._calls.extend((*waiting, False) for waiting in self._waiting.values())
         self._waiting.clear()
         facets = self._rows.table("facet_digest")
@@ -205,6 +214,7 @@ class TrajectoryFold:
                     facet.n_masked_bytes,
                 )
             )
+        return FoldedTrajectory(self.n_events, self.n_steps, self.n_calls, self.last_chain)
 
 
 def _unusable_top2(event: Event, why: str) -> Damage:

@@ -111,7 +111,7 @@ class Landing:
         if absorbed is not None:
             self._absorb(absorbed, known, assembly)
         self.index.add(known, self.identity.key)
-        self.n_events += assembly.fold.n_events if assembly.fold is not None else 0
+        self.n_events += assembly.finish().n_events
         reason = assembly.incomplete_reason
         if reason is not None and not self.incomplete:
             self.notes.append(self._said(assembly, reason))
@@ -128,7 +128,7 @@ class Landing:
         return f"{place}{shortened(reason, 200)}"
 
     def _run_row(self, assembly: RunAssembly, known: KnownRun) -> dict[str, object]:
-        start, end, fold = assembly.start, assembly.end, assembly.fold
+        start, end, folded = assembly.start, assembly.end, assembly.finish()
         row: dict[str, object] = {
             name: _text(getattr(start, name))
             for name in (
@@ -146,19 +146,19 @@ class Landing:
             "end_detail": _text(end.detail),
             "complete": assembly.incomplete_reason is None,
             "incomplete_reason": _text(assembly.incomplete_reason),
-            "n_events": fold.n_events if fold else 0,
-            "n_steps": fold.n_steps if fold else 0,
-            "n_calls": fold.n_calls if fold else 0,
+            "n_events": folded.n_events,
+            "n_steps": folded.n_steps,
+            "n_calls": folded.n_calls,
             "content_sha256": known.content,
             "source_sha256": self.identity.sha256,
             "settings_sha256": self.identity.given.sha256,
-            "last_chain": fold.last_chain if fold else None,
+            "last_chain": folded.last_chain,
             "extra": None if not start.extra else artifacts.value_text(start.extra),
         }
 
     def _artifacts(self, assembly: RunAssembly, known: KnownRun) -> None:
         rows = assembly.rows
-        assembly.ensure_fold().finish()
+        assembly.finish()
         if assembly.patch is not None:
             artifacts.patch_rows(rows, assembly.patch, assembly.start.base_commit)
         if assembly.tree is not None:

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from samework.canon.rulesets import DEFAULT_RULESETS
-from samework.decode.source import BytesSource, FileSource
 from samework.errors import InputError, StoreError, UnknownFormat
 from samework.ingest import bundle_files
 from samework.ingest.advice import advice
-from samework.ingest.identity import SourceIdentity
+from samework.ingest.ahead import Ahead
 from samework.ingest.index import Index
 from samework.ingest.landing import Landing
 from samework.ingest.layouts import Unit, units
@@ -27,6 +26,7 @@ from samework.ingest.pace import bulk_pace
 from samework.ingest.reading import Reading
 from samework.ingest.registry import REPORTS
 from samework.ingest.settings import IngestSettings
+from samework.ingest.sources import identified, refuse_changed, size_of, state_of
 from samework.ingest.trees import Trees
 from samework.model.results import IngestSummary, SourceOutcome
 from samework.store.write import BatchWriter
@@ -35,8 +35,11 @@ from samework.text import shortened, storable, visible
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from samework.ingest.ahead import Read
+    from samework.ingest.identity import SourceIdentity
     from samework.ingest.loose import Joined
     from samework.ingest.settings import Progress
+    from samework.ingest.sources import Parts
     from samework.model.reader import Reader, Source
     from samework.model.results import SnapshotResult
     from samework.store.connection import StoreHandle
@@ -82,9 +85,10 @@ def ingest_units(
     began = time.monotonic()
     with bulk_pace(), BatchWriter(handle) as writer, ThreadPoolExecutor(2, thread_name_prefix="sources") as keepers:
         session = _Session(writer, keepers, settings, progress, Trees(handle, trees))
-        session.total_bytes = sum(_size(unit) for unit in found if unit.error is None)
-        for unit in found:
-            session.take(unit)
+        session.total_bytes = sum(size_of(unit) for unit in found if unit.error is None)
+        with Ahead(found, settings) as ahead:
+            for unit, read in ahead:
+                session.take(unit, read)
         session.commit()
     return session.summary(time.monotonic() - began)
 
@@ -118,24 +122,24 @@ class _Session:
 
     # Sources
 
-    def take(self, unit: Unit) -> None:
-        """Ingest one source; what is wrong with it is its outcome."""
-        n_bytes = _size(unit) if unit.error is None else 0
+    def take(self, unit: Unit, read: Read | None) -> None:
+        """Ingest one source; what is wrong with it is its outcome. read: what a worker read of it."""
+        n_bytes = size_of(unit) if unit.error is None else 0
         self.tick(unit, 0)
         try:
             if unit.error is not None:
                 raise unit.error
             if unit.reader is None:
                 raise UnknownFormat("no reader knows this", place=visible(unit.path))
-            self._take_known_reader(unit, unit.reader, n_bytes)
+            self._take_known_reader(unit, unit.reader, n_bytes, read)
         except InputError as error:
             self._refused(unit, error)
         self.done_bytes += n_bytes
         self.tick(unit, 0)
 
-    def _take_known_reader(self, unit: Unit, reader: Reader, n_bytes: int) -> None:
+    def _take_known_reader(self, unit: Unit, reader: Reader, n_bytes: int, read: Read | None) -> None:
         is_large = n_bytes > self.settings.batch_bytes
-        before = _state(unit)
+        before = state_of(unit)
         identity, parts = self._identify(unit, reader)
         is_known = self.index.sources.get(identity.key) == "ingested"
         if is_known and reader.name not in REPORTS:
@@ -150,7 +154,7 @@ class _Session:
         if not is_known:
             self._keep(unit, parts)
         try:
-            self._read(unit, reader, identity, before, is_streaming=is_large, is_known=is_known)
+            self._read(unit, reader, identity, before, read, is_streaming=is_large, is_known=is_known)
         except InputError:
             if is_large:
                 self._roll_back()
@@ -165,6 +169,7 @@ class _Session:
         reader: Reader,
         identity: SourceIdentity,
         before: object,
+        read: Read | None,
         *,
         is_streaming: bool,
         is_known: bool,
@@ -174,16 +179,13 @@ class _Session:
         def tick(offset: int) -> None:
             self.tick(unit, offset)
 
-        def check() -> None:
-            if _state(unit) != before:
-                raise InputError(
-                    "the file changed while it was read; ingest it again when its writer is done",
-                    place=visible(unit.path),
-                    code="changed-while-read",
-                )
-
-        reading = Reading(unit, reader, landing, is_streaming=is_streaming, tick=tick, check=check)
-        reading.run()
+        reading = Reading(
+            unit, reader, landing, is_streaming=is_streaming, tick=tick, check=lambda: refuse_changed(unit, before)
+        )
+        if read is not None and read.identity == identity:
+            reading.take(read.runs, read.loose, read.findings)
+        else:
+            reading.run()
         loose = self._joined(landing, reading)
         self._acts.append(self._act(unit, identity))
         if not is_known:
@@ -249,36 +251,8 @@ class _Session:
 
     # Identity and bytes
 
-    def _identify(self, unit: Unit, reader: Reader) -> tuple[SourceIdentity, list[tuple[Source, str]]]:
-        """Who the source is, and the parts of it to keep with their digests."""
-        parts: list[tuple[Source, str]] = []
-        if unit.source.is_dir and (unit.stored.is_dir or reader.name == "bundle"):
-            tree = self._worktree_oid(unit.source) if reader.name == "bundle" else None
-            listed = bundle_files.files(unit.source)
-            document = bundle_files.contents(listed, tree, lambda source, digest: parts.append((source, digest)))
-            content = bundle_files.document_sha256(document)
-            if unit.stored.is_dir:
-                parts.append((BytesSource(f"{unit.path} (files)", document), content))
-                return self._identity(unit, reader, content, content, len(document)), parts
-        elif unit.source is not unit.stored:  # compressed: the same content as the plain file beside it
-            content, _ = bundle_files.hashed(unit.source)
-        else:
-            content = None
-        digest, n_bytes = bundle_files.hashed(unit.stored)
-        return self._identity(unit, reader, digest, content or digest, n_bytes), [(unit.stored, digest)]
-
-    def _identity(self, unit: Unit, reader: Reader, sha256: str, content: str, n_bytes: int) -> SourceIdentity:
-        return SourceIdentity(
-            bytes.fromhex(sha256),
-            bytes.fromhex(content),
-            n_bytes,
-            unit.path,
-            unit.folder,
-            reader.name,
-            self.settings.given(unit.fields),
-            is_bundle=reader.name == "bundle",
-            is_folder=unit.stored.is_dir,
-        )
+    def _identify(self, unit: Unit, reader: Reader) -> tuple[SourceIdentity, Parts]:
+        return identified(unit, reader, self.settings, worktree_oid=self._worktree_oid)
 
     def _worktree_oid(self, source: Source) -> str | None:
         """The tree of a bundle's working tree: it is part of what the bundle is, though no file of it is."""
@@ -286,7 +260,7 @@ class _Session:
         tree = None if record is None else self.trees.recorded(record, source, None)
         return None if tree is None else tree.oid
 
-    def _keep(self, unit: Unit, parts: list[tuple[Source, str]]) -> None:
+    def _keep(self, unit: Unit, parts: Parts) -> None:
         for source, digest in parts:
             if not self.handle.sources.has(digest):
                 self._keeping.append((self.keepers.submit(self._put, source), digest, unit.path))
@@ -339,8 +313,13 @@ class _Session:
     def commit(self) -> None:
         """Make the open batch durable: first the bytes of its sources, then its rows."""
         try:
-            for future, _, _ in self._keeping:
-                future.result()
+            for future, digest, path in self._keeping:
+                if future.result() != digest:
+                    raise StoreError(
+                        "the file changed while it was kept; nothing of the open batch is stored",
+                        place=visible(path),
+                        hint="Repeat the command when its writer is done.",
+                    )
         except OSError as error:
             raise StoreError(
                 f"the bytes of a source could not be kept: {error.strerror or error}",
@@ -422,20 +401,3 @@ class _Session:
 
 
 _PASSING = frozenset({"changed-while-read"})
-
-
-def _size(unit: Unit) -> int:
-    try:
-        if unit.stored.is_dir:
-            return sum(source.size() for _, source in bundle_files.files(unit.stored))
-        return unit.stored.size()
-    except InputError:  # reading it will say so
-        return 0
-
-
-def _state(unit: Unit) -> object:
-    """What changes when someone writes to a file: length and time of the last write."""
-    if not isinstance(unit.stored, FileSource):
-        return None
-    found = unit.stored.file.stat()
-    return found.st_size, found.st_mtime_ns

@@ -79,6 +79,11 @@ class Reading:
 
         Raises: InputError: nothing can be read, or a run cannot be kept; nothing was written unless streaming.
         """
+        for assembly, facts in self.gathered():
+            self.landing.run(assembly, facts)
+
+    def gathered(self) -> list[tuple[RunAssembly, RunIdentity]]:
+        """Read the source to its end; the runs that were not landed on the way. Raises as `run`."""
         for record in self.reader.read(self.unit.source):
             if type(record) is Event:
                 self._event(record)
@@ -86,8 +91,23 @@ class Reading:
                 self._other(record)
         self._finish_run()
         self.check()
-        for assembly, facts in self._done:
-            self.landing.run(assembly, facts)
+        return self._done
+
+    def take(
+        self,
+        runs: list[tuple[RunAssembly, RunIdentity]],
+        loose: list[SuiteReport | OutcomeRecord],
+        findings: list[Finding],
+    ) -> None:
+        """Land what another process gathered of this source. Raises as `run`."""
+        self.loose, self.findings = loose, findings
+        self.check()
+        known = [self.landing.known_run(facts, assembly.start.run_id) for assembly, facts in runs]
+        for found, (assembly, facts) in zip(known, runs, strict=True):
+            if found is None:
+                self.landing.run(assembly, facts)
+            else:
+                self.landing.note_known(found)
 
     def _event(self, event: Event) -> None:
         run = self._run

@@ -17,7 +17,7 @@ class IngestSettings(msgspec.Struct, frozen=True):
     """Settings of one ingest.
 
     format: reader to use instead of detection. task / arm / repeat / suite / env: instead of what sources record.
-    layout: pattern whose fields are taken from paths. jobs: processes that may read (one reads at present).
+    layout: pattern whose fields are taken from paths. jobs: processes that read, beside the one that stores.
     batch_bytes: small sources are grouped into transactions of about this size; a larger source has its own.
     """
 
