@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
@@ -91,7 +92,8 @@ class StoreHandle:
     ) -> None:
         if error is None:
             self.close()
-        else:
+            return
+        with suppress(duckdb.Error):  # the error that led here says more
             self.db.close()
 
 

@@ -247,7 +247,7 @@ class BatchWriter:
             self._queue.popleft().exception()
         if self._open:
             self._open = False
-            with suppress(duckdb.TransactionException):  # a failed commit has ended it already
+            with suppress(duckdb.Error):  # a failed commit has ended it, or the database gave up: nothing is written
                 self._db.execute("ROLLBACK")
         self._reset()
 
@@ -264,6 +264,8 @@ class BatchWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+        if isinstance(error, duckdb.Error):
+            raise StoreError(f"the database gave up: {first_line(error)}", hint=_ROOM) from error
 
     def _scalar(self, query: str) -> int:
         return int(self._db.execute(query).fetchall()[0][0])
