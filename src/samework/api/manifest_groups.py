@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from samework.api.details import ManifestGroup
+from samework.claims.requirements import REQUIRED
 from samework.equivalence.manifest_diff import GROUP_TITLES, group_of
 
 if TYPE_CHECKING:
@@ -31,7 +32,12 @@ def grouped(fields: Sequence[ManifestField]) -> tuple[ManifestGroup, ...]:
     groups = []
     for letter, mine in of_group.items():
         present = {field.field for field in mine}
-        missing = tuple(name for name in _WANTED.get(letter, ()) if name not in present)
+        missing = tuple(name for name in _WANTED.get(letter, ()) if present.isdisjoint(_ways_to_say(letter, name)))
         if mine or missing:
             groups.append(ManifestGroup(letter, GROUP_TITLES.get(letter, "other"), tuple(mine), missing))
     return tuple(groups)
+
+
+def _ways_to_say(letter: str, name: str) -> tuple[str, ...]:
+    """A name with those under which claims take the same fact."""
+    return next((need.names for need in REQUIRED.get(letter, ()) if name in need.names), (name,))

@@ -6,10 +6,11 @@ had any value there. And runs of both in turn: what drifted in time explains as 
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from samework.claims.requirements import NEVER_COMPARED
 from samework.equivalence.manifest_diff import REQUESTED, group_of
@@ -26,6 +27,7 @@ INTERLEAVED, BLOCKED, UNRECORDED = "interleaved", "blocked", "unrecorded"
 """How the values of a field lie in the order in which the runs of a task were started."""
 
 _TWO = 2
+_SECONDS: Final = re.compile(r"[0-9]{5,15}(?:\.[0-9]{1,9})?")
 
 
 def read_assigned_factor(handle: StoreHandle, arm_a: str, arm_b: str) -> str | None:
@@ -101,16 +103,35 @@ def run_order(items: Iterable[Sequence[tuple[str, str | None]]]) -> str:
 
 
 def _in_order(item: Sequence[tuple[str, str | None]]) -> list[str] | None:
-    """Values by time; None where a time is missing, is no ISO 8601, or two values share one."""
-    timed: list[tuple[datetime, str]] = []
+    """Values by time; None where a time is missing or no time, zones mix, or two values share one."""
+    timed: list[tuple[float, str]] = []
+    zoned: set[bool] = set()
     for value, started in item:
-        try:
-            timed.append((datetime.fromisoformat(started or ""), value))
-        except ValueError:
+        found = _moment(started or "")
+        if found is None:
             return None
-    if len({time.tzinfo is None for time, _ in timed}) > 1:
+        zoned.add(found[1])
+        timed.append((found[0], value))
+    if len(zoned) > 1:
         return None
     timed.sort(key=lambda one: one[0])
     if any(one[0] == other[0] and one[1] != other[1] for one, other in pairwise(timed)):
         return None
     return [value for _, value in timed]
+
+
+def _moment(started: str) -> tuple[float, bool] | None:
+    """Seconds, and whether they are of a known zone; None where the text is no ISO 8601 and no count of seconds.
+
+    >>> _moment("60000"), _moment("1970-01-01T00:01:00Z"), _moment("1970-01-01"), _moment("noon")
+    ((60000.0, True), (60.0, True), (0.0, False), None)
+    """
+    text = started.strip()
+    if _SECONDS.fullmatch(text):
+        return float(text), True
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    is_zoned = found.tzinfo is not None
+    return (found if is_zoned else found.replace(tzinfo=UTC)).timestamp(), is_zoned

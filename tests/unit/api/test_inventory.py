@@ -41,3 +41,10 @@ def test_grouping_loses_no_field_and_names_what_claims_ask_for() -> None:
     assert groups[-1].title == "other"
     engine = next(group for group in groups if group.group == "E")
     assert engine.missing == ("engine.name", "engine.version")
+
+
+def test_a_fact_recorded_under_another_of_its_names_is_not_missing() -> None:
+    state = next(
+        group for group in grouped([ManifestField("prefix_cache_policy", True, "measured")]) if group.group == "C"
+    )
+    assert state.missing == ("reset.scope",)

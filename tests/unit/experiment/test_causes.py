@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from samework.errors import EvidenceError, UsageError
 from samework.claims.assignment import run_order
+from samework.errors import EvidenceError, UsageError
 from samework.experiment.cause_rows import Placed, cause_rows
 from samework.experiment.causes import causes
 from samework.store.sql import header, load, names
@@ -253,6 +253,7 @@ def test_an_arm_without_repeats_takes_the_toggled_rung_away(made):
         ([[("x", "2026-01-01"), ("y", "yesterday")]], "unrecorded"),
         ([[("x", "2026-01-01T00:00:00"), ("y", "2026-01-01T00:00:00Z")]], "unrecorded"),
         ([[("x", "2026-01-01"), ("y", "2026-01-01")]], "unrecorded"),
+        ([[("x", "1767225600"), ("y", "1767225601.5")]], "blocked"),
         ([[("x", "2026-01-01T02:00:00+02:00"), ("y", "2026-01-01T01:00:00Z")]], "blocked"),
     ],
 )
