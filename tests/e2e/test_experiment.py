@@ -9,6 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+import samework as samework_api
 from tests.command import answer, new_store, samework
 
 SCHEMA = Path(__file__).resolve().parents[2] / "schema" / "experiment.schema.json"
@@ -102,11 +103,17 @@ def write_runs(place: Path, runs: list[dict[str, Any]]) -> None:
         (folder / "run.json").write_text(json.dumps({"kind": "tool-use", "end_reason": "finished"} | run))
 
 
+def store_of(place: Path, runs: list[dict[str, Any]]) -> Path:
+    """A store that holds the runs; made in this process, for the command is what is tested."""
+    write_runs(place / "runs", runs)
+    store = samework_api.create(place / ".samework")
+    assert store.ingest(place / "runs").n_new == len(runs)
+    return store.path
+
+
 def refused(tmp_path: Path, runs: list[dict[str, Any]], *words: str) -> str:
     """What is said on stderr where an experiment over the runs is refused."""
-    write_runs(tmp_path / "runs", runs)
-    store = new_store(tmp_path)
-    answer("ingest", tmp_path / "runs", store=store)
+    store = store_of(tmp_path, runs)
     done = samework("experiment", "--arms", "a,b", *words, store=store)
     assert done.returncode == 3, done.stdout
     assert done.stdout == ""
@@ -160,9 +167,7 @@ def test_the_same_runs_in_turn_are_compared(tmp_path: Path) -> None:
         for n in range(4)
         for r in (1, 2)
     ]
-    write_runs(tmp_path / "runs", runs)
-    store = new_store(tmp_path)
-    answer("ingest", tmp_path / "runs", store=store)
+    store = store_of(tmp_path, runs)
     found = answer("experiment", "--arms", "a,b", "--level", "actions", store=store)
     assert across(found, "actions")["test"]["p"] == pytest.approx((1 / 3) ** 4)
     assert found["family"]["n_tests"] == 1
@@ -170,9 +175,10 @@ def test_the_same_runs_in_turn_are_compared(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_report_shows_the_experiment_in_every_form(kv_store: Path, tmp_path: Path) -> None:
-    for ending in ("html", "md", "json"):
-        done = samework("report", "--experiment", "retained,split", "-o", tmp_path / f"r.{ending}", store=kv_store)
-        assert done.returncode == 0
+    done = samework("report", "--experiment", "retained,split", "-o", tmp_path / "r.html", store=kv_store)
+    assert done.returncode == 0
+    for ending in ("md", "json"):
+        samework_api.open(kv_store).report(tmp_path / f"r.{ending}", experiment=["retained", "split"])
     page = (tmp_path / "r.html").read_text()
     assert page.count("<svg") == 1
     assert "tokens, retained | split: 11 of 60" in page
@@ -209,7 +215,4 @@ def test_a_wrong_question_is_trouble(small_experiment: Path, words: list[str]) -
 def small_experiment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("experiment")
     runs = [{"task": "t", "arm": arm, "repeat": str(n), "said": "x"} for arm in "ab" for n in (1, 2)]
-    write_runs(place / "runs", runs)
-    store = new_store(place)
-    answer("ingest", place / "runs", store=store)
-    return store
+    return store_of(place, runs)

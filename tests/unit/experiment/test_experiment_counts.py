@@ -74,7 +74,7 @@ def designed(lab: Lab) -> Any:
         return None
 
 
-_law = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+_law = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @_law

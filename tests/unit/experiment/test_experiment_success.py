@@ -25,7 +25,7 @@ _tallies = st.builds(Tally, st.integers(0, 2), st.integers(0, 2), st.integers(0,
     lambda tally: tally.n_known + tally.unknown > 0
 )
 _items = st.lists(st.tuples(_tallies, _tallies), min_size=1, max_size=4)
-_quick = settings(deadline=None, max_examples=40)
+_quick = settings(deadline=None, max_examples=25)
 
 
 def table(rows: list[tuple[Tally, Tally]]) -> dict[str, dict[str, Tally]]:
