@@ -1,0 +1,166 @@
+"""tau2 and Terminal-Bench: simulations and trials as runs, one at a time, with reward and tests."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from samework.decode.source import BytesSource
+from samework.errors import DamagedRecord
+from samework.model.events import Event
+from samework.model.records import Damage, OutcomeRecord, RunEnd, RunStart, SuiteReport
+from samework.model.words import EndReason, NodeResult, RunKind
+from samework.readers.tau2 import READER as TAU2
+from samework.readers.terminal_bench import READER as TERMINAL
+
+
+def only(records: list[Any], kind: type) -> list[Any]:
+    return [record for record in records if isinstance(record, kind)]
+
+
+def read(reader: Any, value: Any) -> list[Any]:
+    source = BytesSource("results.json", value if isinstance(value, bytes) else json.dumps(value).encode())
+    assert reader.sniff(source.head(), source) > 0.5
+    return list(reader.read(source))
+
+
+def simulation(task: str = "3", trial: int = 0, **more: Any) -> dict[str, Any]:
+    call = {"id": "c1", "name": "look", "arguments": {"b": 1, "a": 2}, "requestor": "assistant"}
+    toggled = {"id": "u1", "name": "toggle", "arguments": {"on": True}, "requestor": "user"}
+    messages = [
+        {"role": "assistant", "content": "Hi"},
+        {"role": "user", "content": "help"},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [call],
+            "usage": {"prompt_tokens": 7, "completion_tokens": 3},
+        },
+        {"role": "tool", "id": "c1", "content": "{}", "requestor": "assistant", "error": False},
+        {"role": "user", "content": None, "tool_calls": [toggled]},
+        {"role": "tool", "id": "u1", "content": "on", "requestor": "user"},
+    ]
+    reward = {"reward": 1.0, "reward_breakdown": {"DB": 1.0}}
+    return {
+        "id": f"s{trial}",
+        "task_id": task,
+        "trial": trial,
+        "seed": 5,
+        "termination_reason": "user_stop",
+        "reward_info": reward,
+        "messages": messages,
+    } | more
+
+
+def results(simulations: list[Any], *, info_last: bool = False) -> dict[str, Any]:
+    info = {
+        "git_commit": "c",
+        "num_trials": 2,
+        "agent_info": {"implementation": "llm_agent", "llm": "m", "llm_args": {"temperature": 0.0}},
+        "user_info": {"llm": "u"},
+        "environment_info": {"domain_name": "airline", "policy": "be kind"},
+    }
+    parts = {"info": info} if not info_last else {}
+    return {"timestamp": "t", **parts, "tasks": [{"id": "3"}], "simulations": simulations} | (
+        {"info": info} if info_last else {}
+    )
+
+
+@pytest.mark.parametrize("info_last", [False, True])
+def test_a_simulation_is_a_run_with_task_trial_and_reward(info_last):
+    data = json.dumps(results([simulation(), simulation(trial=1)], info_last=info_last)).encode()
+    source = BytesSource("r.json", data)
+    assert TAU2.sniff(data, source) == 0.95
+    records = list(TAU2.read(source))
+    assert [(start.task, start.repeat, start.kind, start.model) for start in only(records, RunStart)] == [
+        ("airline/3", "0", RunKind.TOOL_USE, "m"),
+        ("airline/3", "1", RunKind.TOOL_USE, "m"),
+    ]
+    assert [(each.name, each.value) for each in only(records, OutcomeRecord)] == [
+        ("reward", 1.0),
+        ("reward.DB", 1.0),
+    ] * 2
+    assert {end.reason for end in only(records, RunEnd)} == {EndReason.FINISHED}
+
+
+def test_what_the_user_does_is_no_call_of_the_agent():
+    events = only(read(TAU2, results([simulation()])), Event)
+    assert [(event.kind.value, event.text) for event in events] == [
+        ("system", "be kind"),
+        ("completion", "Hi"),
+        ("user", "help"),
+        ("completion", ""),
+        ("observation", "{}"),
+        ("user", 'toggle {"on":true}'),
+        ("user", "on"),
+    ]
+    (call,) = [each for event in events for each in event.calls]
+    assert (call.arguments, call.exact, call.call_id) == ('{"b":1,"a":2}', False, "c1")
+    assert [event.usage.prompt_tokens for event in events if event.usage] == [7]
+
+
+def test_a_cut_file_gives_the_simulations_before_the_cut():
+    data = json.dumps(results([simulation(), simulation(trial=1)])).encode()
+    records = list(TAU2.read(BytesSource("r", data[: data.rindex(b'"s1"')])))
+    assert len(only(records, RunStart)) == 1
+    assert [(damage.code, damage.taints_run) for damage in only(records, Damage)] == [("cut-tail", False)]
+    with pytest.raises(DamagedRecord):
+        list(TAU2.read(BytesSource("r", data[: data.index(b'"s0"')])))
+
+
+def test_several_results_of_a_parallel_call_answer_each_call():
+    messages = [
+        {"role": "tool", "tool_messages": [{"id": "a", "content": "1"}, {"id": "b", "content": "2"}]},
+        {"role": "odd"},
+    ]
+    records = read(TAU2, results([simulation(messages=messages)]))
+    assert [(event.call_id, event.text) for event in only(records, Event)[1:]] == [("a", "1"), ("b", "2")]
+    assert [damage.code for damage in only(records, Damage)] == ["unknown-record"]
+
+
+def trial(number: int = 1, **more: Any) -> dict[str, Any]:
+    return {
+        "id": "i",
+        "trial_name": f"hello.{number}-of-2.run",
+        "task_id": "hello",
+        "instruction": "do",
+        "is_resolved": False,
+        "failure_mode": "unset",
+        "parser_results": {"test_a": "passed", "test_b": "failed"},
+    } | more
+
+
+def test_a_trial_is_a_run_with_its_tests():
+    for value, repeats in (
+        ({"id": "j", "results": [trial(1), trial(2)]}, ["1", "2"]),
+        (trial(2), ["2"]),
+        ([trial(1)], ["1"]),
+    ):
+        records = read(TERMINAL, value)
+        assert [(start.task, start.repeat) for start in only(records, RunStart)] == [
+            ("hello", repeat) for repeat in repeats
+        ]
+        report = only(records, SuiteReport)[0]
+        assert [(each.node, each.outcome) for each in report.outcomes] == [
+            ("test_a", NodeResult.PASSED),
+            ("test_b", NodeResult.FAILED),
+        ]
+        assert report.complete
+        assert {(each.name, each.value) for each in only(records, OutcomeRecord)} == {("resolved", False)}
+
+
+def test_a_report_that_may_lack_tests_is_incomplete_and_no_report_is_none():
+    def reports(**more: Any) -> list[tuple[bool, str | None]]:
+        return [
+            (report.complete, report.incomplete_reason) for report in only(read(TERMINAL, trial(**more)), SuiteReport)
+        ]
+
+    assert reports(parser_results=None) == []
+    assert reports(failure_mode="test_timeout") == [(False, "test_timeout")]
+    assert reports(parser_results={"t": "odd"}) == [(False, "unknown_outcome")]
+    assert reports(parser_results={}) == [(False, "no_tests")]
+    assert [end.reason for end in only(read(TERMINAL, trial(failure_mode="agent_timeout")), RunEnd)] == [
+        EndReason.TIMEOUT
+    ]
