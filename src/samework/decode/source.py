@@ -126,14 +126,27 @@ class DirSource:
         refuse_name(name, self.path)
         found = self.folder / name
         try:
-            inside = found.resolve(strict=True).is_relative_to(self.folder.resolve(strict=True))
+            is_linked = _has_link(self.folder, name)
         except (FileNotFoundError, NotADirectoryError):
             return None
+        except OSError as error:
+            raise _unreadable(str(found), error) from error
+        if is_linked and not self._holds(found):
+            return None
+        return found
+
+    def _holds(self, found: Path) -> bool:
+        """Whether what links lead to exists. Raises InputError where it lies outside of the directory."""
+        try:
+            inside = found.resolve(strict=True).is_relative_to(self.folder.resolve(strict=True))
+        except (FileNotFoundError, NotADirectoryError):
+            return False
         except (OSError, RuntimeError) as error:  # a loop of links
             raise _unreadable(str(found), error) from error
         if not inside:
-            raise InputError(f"{shortened(name, 200)} leaves the directory through a link", place=visible(self.path))
-        return found
+            name = shortened(str(found.relative_to(self.folder)), 200)
+            raise InputError(f"{name} leaves the directory through a link", place=visible(self.path))
+        return True
 
     def names(self) -> list[str]:
         """Relative names of its regular files, sorted. Hidden directories are skipped, links to directories too.
@@ -159,6 +172,19 @@ def refuse_name(name: str, where: str) -> None:
             place=visible(where),
             code="unsafe-name",
         )
+
+
+def _has_link(folder: Path, name: str) -> bool:
+    """Whether a step of a relative name is a link; asked first, for resolving a path looks at every step from the root.
+
+    Raises: OSError: a step does not exist, or cannot be looked at.
+    """
+    at = str(folder)
+    for part in PurePosixPath(name).parts:
+        at = f"{at}/{part}"
+        if stat.S_ISLNK(os.lstat(at).st_mode):
+            return True
+    return False
 
 
 def _without_waiting(path: str, flags: int) -> int:
