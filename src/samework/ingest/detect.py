@@ -27,9 +27,9 @@ _LIKE: dict[str, frozenset[str]] = {
     "events of a bundle": frozenset({"kind", "text", "tool_calls", "call_id", "token_ids"}),
     "a pytest-json-report": frozenset({"tests", "summary", "collectors", "exitcode", "root", "environment"}),
     "a Claude Code session (no reader yet)": frozenset({"sessionId", "parentUuid", "uuid", "isSidechain", "cwd"}),
-    "an ATIF trajectory (no reader yet)": frozenset({"schema_version", "steps", "agent", "final_metrics"}),
-    "an Inspect log (no reader yet)": frozenset({"eval", "plan", "samples", "results", "stats", "version"}),
-    "an OpenHands event (no reader yet)": frozenset({"source", "action", "observation", "args", "history", "instance"}),
+    "an ATIF trajectory": frozenset({"schema_version", "steps", "agent", "final_metrics"}),
+    "an Inspect log": frozenset({"eval", "plan", "samples", "results", "stats", "version"}),
+    "an OpenHands event": frozenset({"source", "action", "observation", "args", "history", "instance"}),
     "OpenTelemetry spans (no reader yet)": frozenset({"resourceSpans", "traceId", "spanId", "scopeSpans"}),
 }
 _BUNDLE_HINT = (

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         (b"# notes", "text that is not JSON"),
         (b"[1,2]", "a JSON list"),
         (b'{"sessionId":"1","parentUuid":null,"uuid":"2"}\n{}', "resembles a Claude Code session"),
-        (b'{"schema_version":"ATIF-v1.5","steps":[],"agent":{}}', "resembles an ATIF trajectory"),
+        (b'{"schema_version":"1.5","steps":[],"agent":{}}', "resembles an ATIF trajectory"),
         (b'{"a\\u001b[2J":1}', "a JSON object with a\\x1b[2J"),
         (b'{"a": "' + b"x" * 70_000, "JSON whose first value is long or cut"),
         (b'{"a": nope}', "damaged JSON"),
