@@ -29,6 +29,7 @@ BUILT_IN = (
     "openai_chat",
     "claude_code",
     "iflow",
+    "gemini_cli",
     "inspect_log",
     "atif",
     "harbor",
@@ -50,6 +51,10 @@ BUILT_IN = (
     "mlflow",
     "langfuse",
     "langsmith",
+    "agent_trace",
+    "openai_responses",
+    "anthropic_messages",
+    "llamacpp",
 )
 REPORTS = frozenset(
     {
