@@ -109,6 +109,18 @@ class Conversation:
         self._seen.append(message)
         self._told.append(message.told)
 
+    def restate(self, messages: tuple[Message, ...], offset: int) -> Iterator[Event | Damage]:
+        """The conversation as a snapshot tells it: what is new in it, and an edit where it left something out."""
+        yield from self.flush()
+        yield from self._prompt(messages, offset)
+
+    def answer(self, message: Message, time: str | None, offset: int) -> Iterator[Event]:
+        """A message that is no reply, on its own: a tool's result, a user's turn. A result that is known is skipped."""
+        if message.kind is EventKind.OBSERVATION and message.call_id in self._answered:
+            return
+        self._keep(message)
+        yield self._event(message, time, offset)
+
     def _reply(self, message: Message, call: ModelCall) -> Iterator[Event]:
         self.n_steps += 1
         self._keep(message)

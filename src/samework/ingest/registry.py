@@ -55,6 +55,7 @@ BUILT_IN = (
     "openai_responses",
     "anthropic_messages",
     "llamacpp",
+    "ag_ui",
 )
 REPORTS = frozenset(
     {

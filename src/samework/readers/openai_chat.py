@@ -18,12 +18,14 @@ import msgspec
 from samework.decode import strict_json
 from samework.decode.document import read_document
 from samework.decode.jsonl import Line, iter_records
+from samework.decode.shapes import as_dicts
 from samework.decode.strict_json import NotJson
 from samework.errors import DamagedRecord
 from samework.model.events import Event, ToolCall, Usage
 from samework.model.reader import Evidence
 from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
 from samework.model.words import Absence, EndReason, EventKind, FieldSource
+from samework.readers._token_evidence import completion_ids, prompt_ids, ranked, with_reuse
 from samework.text import raw_bytes, shortened
 
 if TYPE_CHECKING:
@@ -65,7 +67,6 @@ _END_REASONS = {
     "length": EndReason.LIMIT,
     "content_filter": EndReason.ERROR,
 }
-_MAX_TOKEN_ID = (1 << 31) - 1
 _MIN_RANKED = 2
 _MAX_BYTE = 255
 
@@ -74,7 +75,7 @@ class OpenaiChat:
     """Reader of chat completions."""
 
     name = "openai_chat"
-    title = "OpenAI chat completions (also vLLM, llama.cpp, LiteLLM)"
+    title = "OpenAI chat completions (also vLLM, SGLang, llama.cpp, LiteLLM)"
     detects = "chat.completion objects, {messages, response} wrappers, or messages with a role; JSON or JSON Lines"
     proven = True
     evidence = Evidence(
@@ -277,20 +278,23 @@ class _Chat:
         self.n_steps += 1
         calls = tuple(_calls(message, self.n_steps))
         self.unanswered = [call.call_id for call in calls if call.call_id is not None]
-        usage = _usage(reply.get("usage"))
+        usage = with_reuse(_usage(reply.get("usage")), choice, reply)
         reasoning = _reasoning(message)
         margins = _margins(choice.get("logprobs"))
+        token_ids = completion_ids(choice, reply)
+        _, pairs = ranked(as_dicts(_dict(choice.get("logprobs")).get("content")))
         return Event(
             EventKind.COMPLETION,
             _content(message.get("content")) or _text(message.get("refusal")) or "",
             reasoning=reasoning,
             reasoning_hidden=reasoning is None and usage is not None and bool(usage.reasoning_tokens),
             calls=calls,
-            token_ids=_ids(choice.get("token_ids")),
-            prompt_token_ids=_ids(reply.get("prompt_token_ids")) or _ids(choice.get("prompt_token_ids")),
+            token_ids=token_ids,
+            prompt_token_ids=prompt_ids(choice, reply),
             n_prompt_tokens=usage.prompt_tokens if usage else None,
             margins=margins,
             margin_unit="nats" if margins is not None else None,
+            top2=pairs if pairs is not None and token_ids is not None and len(pairs) == len(token_ids) else None,
             top2_texts=None if margins is None else _top2_texts(choice.get("logprobs")),
             usage=usage,
             time=_time(reply) or _time(message),
@@ -454,16 +458,8 @@ def _token_text(token: dict[str, object]) -> str | None:
     return _text(token.get("token"))
 
 
-def _ids(given: object) -> tuple[int, ...] | None:
-    if not isinstance(given, list) or not given:
-        return None
-    if not all(type(token) is int and 0 <= token <= _MAX_TOKEN_ID for token in given):
-        return None
-    return tuple(given)
-
-
 def _facts(request: dict[str, object], reply: dict[str, object]) -> Iterator[ManifestFact]:
-    """What request and reply say of the conditions; a hosted service makes its engine unobservable."""
+    """What request and reply say of the conditions."""
     for name in _SAMPLING:
         if request.get(name) is not None:
             yield ManifestFact(f"sampling.{name}", request[name], FieldSource.DECLARED, where="request")
@@ -481,6 +477,14 @@ def _facts(request: dict[str, object], reply: dict[str, object]) -> Iterator[Man
     for field, value in declared:
         if isinstance(value, str) and value:
             yield ManifestFact(field, value, FieldSource.DECLARED, where="request")
+    yield from _engine_facts(request, reply)
+
+
+def _engine_facts(request: dict[str, object], reply: dict[str, object]) -> Iterator[ManifestFact]:
+    """What is known of the engine; a hosted service makes it unobservable."""
+    if isinstance(request.get("cache_prompt"), bool):
+        field = "cache.attention_reuse.enabled_requested"
+        yield ManifestFact(field, request["cache_prompt"], FieldSource.DECLARED, where="request.cache_prompt")
     fingerprint = _text(reply.get("system_fingerprint")) or ""
     if _LLAMA_BUILD.fullmatch(fingerprint):
         yield ManifestFact("engine.name", "llama.cpp", FieldSource.MEASURED, where="response.system_fingerprint")

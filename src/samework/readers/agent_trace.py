@@ -1,0 +1,128 @@
+"""Cursor agent-trace records: which conversation wrote which lines of a revision. A join, not a transcript.
+
+Each conversation that the records name is a run without a trajectory: its id, its model, the revision, and the lines
+that it wrote. It meets the run of its own transcript by `native_id`. Lines of people are no run. A conversation that
+several records name counts once. Refuses what has no record of attribution.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from samework.decode.items import first_object, iter_items
+from samework.decode.shapes import as_count, as_dict, as_dicts, as_name, as_text
+from samework.errors import DamagedRecord
+from samework.model.reader import Evidence
+from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
+from samework.model.words import FieldSource
+from samework.text import raw_bytes, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from samework.model.reader import Source
+    from samework.model.records import Record
+
+
+class AgentTrace:
+    """Reader of attribution records."""
+
+    name = "agent_trace"
+    title = "Cursor agent-trace attribution records"
+    detects = "objects with `version`, `files` and in these `conversations`"
+    proven = False
+    evidence = Evidence()
+
+    def sniff(self, head: bytes, source: Source) -> float:
+        """0.9 for a record of attribution."""
+        if source.is_dir or b'"conversations"' not in head or b'"files"' not in head:
+            return 0.0
+        return 0.9 if _is_record(as_dict(first_object(head, source))) else 0.0
+
+    def read(self, source: Source) -> Iterator[Record]:
+        """Yield one run for each conversation of an agent.
+
+        Raises: DamagedRecord: no record of attribution.
+        """
+        found: dict[str, _Conversation] = {}
+        damages: list[Damage] = []
+        n_records = 0
+        for item in iter_items(source):
+            if isinstance(item, Damage):
+                damages.append(item)
+            elif _is_record(item.value):
+                n_records += 1
+                _collect(item.value, found)
+            else:
+                damages.append(Damage(item.offset, item.n_bytes, "no record of attribution", "unknown-record"))
+        if not n_records:
+            raise DamagedRecord("no attribution record of agent-trace", place=visible(source.path))
+        yield from (msgspec.structs.replace(damage, taints_run=False) for damage in damages)
+        for key, conversation in found.items():
+            yield from conversation.records(key)
+
+
+class _Conversation(msgspec.Struct):
+    """What the records say of one conversation."""
+
+    model: str | None
+    tool: str | None
+    tool_version: str | None
+    time: str | None
+    revisions: list[str]
+    lines: list[dict[str, object]]
+
+    def records(self, key: str) -> Iterator[Record]:
+        """A run without a trajectory."""
+        yield RunStart(
+            layout="agent-trace",
+            agent=self.tool,
+            agent_version=self.tool_version,
+            model=self.model,
+            native_id=key,
+            started=self.time,
+            content_sha256=hashlib.sha256(raw_bytes(f"agent-trace\0{key}")).hexdigest(),
+            extra={"lines": self.lines, "revisions": self.revisions},
+        )
+        if self.revisions:
+            yield ManifestFact("workspace.revision", self.revisions[-1], FieldSource.DECLARED, where="vcs.revision")
+        yield RunEnd()
+
+
+def _is_record(value: dict[str, object]) -> bool:
+    return "version" in value and any("conversations" in file for file in as_dicts(value.get("files")))
+
+
+def _collect(record: dict[str, object], found: dict[str, _Conversation]) -> None:
+    vcs, tool = as_dict(record.get("vcs")), as_dict(record.get("tool"))
+    revision = as_name(vcs.get("revision"))
+    for file in as_dicts(record.get("files")):
+        for one in as_dicts(file.get("conversations")):
+            contributor = as_dict(one.get("contributor"))
+            if as_text(contributor.get("type")) == "human":
+                continue
+            key = as_name(one.get("url")) or as_name(one.get("id")) or as_name(record.get("id"))
+            if key is None:
+                continue
+            held = found.setdefault(
+                key,
+                _Conversation(
+                    as_name(contributor.get("model_id")), as_name(tool.get("name")), as_name(tool.get("version")),
+                    as_name(record.get("timestamp")), [], [],
+                ),
+            )  # fmt: skip
+            if revision is not None and revision not in held.revisions:
+                held.revisions.append(revision)
+            for span in as_dicts(one.get("ranges")):
+                bounds = [as_count(span.get("start_line")), as_count(span.get("end_line"))]
+                line: dict[str, object] = {"path": as_text(file.get("path")), "lines": bounds}
+                if line not in held.lines[-_RECENT:]:
+                    held.lines.append(line)
+
+
+_RECENT = 1000
+
+READER = AgentTrace()

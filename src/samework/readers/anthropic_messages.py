@@ -1,0 +1,275 @@
+"""Anthropic Messages: replies, wrappers of request and reply, request bodies, and stream events.
+
+One run is one conversation: a request repeats what was said, so only what is new counts, and one that leaves it is an
+edit of the context; a request that shares no message with the one before begins another run. Usage counts what was read
+from and written to the cache apart from the input; here they are part of the prompt. Arguments are decoded objects,
+except in a stream, where the model's own text is put together from its deltas. Refuses what holds no message.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from samework.canon.model_calls import Conversation, Message, ModelCall
+from samework.decode.items import Item, first_object, iter_items
+from samework.decode.shapes import as_dict, as_dicts, as_list, as_name, as_number, as_text, compact
+from samework.errors import DamagedRecord
+from samework.model.reader import Evidence
+from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
+from samework.model.words import EndReason, EventKind, FieldSource
+from samework.readers._chat import END_REASONS, message_of, usage_of
+from samework.text import raw_bytes, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from samework.model.reader import Source
+    from samework.model.records import Record
+
+_STREAM = frozenset(
+    {
+        "message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta",
+        "message_stop", "ping",
+    }
+)  # fmt: skip
+_SAMPLING = ("temperature", "top_p", "top_k", "max_tokens", "stop_sequences", "tool_choice")
+_FOREIGN = frozenset({"sessionId", "uuid", "session_id", "payload", "trajectory_format", "history", "parentUuid"})
+
+
+class AnthropicMessages:
+    """Reader of Messages."""
+
+    name = "anthropic_messages"
+    title = "Anthropic Messages API"
+    detects = "replies with `type: message`, wrappers of them, requests with tool blocks, or their stream events"
+    proven = False
+    evidence = Evidence(
+        text="yes", actions="yes", raw_arguments="of streams", observations="where requests are kept",
+        reuse="tokens read from and written to the cache",
+    )  # fmt: skip
+
+    def sniff(self, head: bytes, source: Source) -> float:
+        """0.92 for a reply, a wrapper or a stream; 0.6 for a request with blocks of tools."""
+        if source.is_dir or not head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
+            return 0.0
+        if b'"role"' not in head and b'"message_start"' not in head:
+            return 0.0
+        first = as_dict(first_object(head, source))
+        if not _FOREIGN.isdisjoint(first):
+            return 0.0
+        if _reply(first) is not None or (first.get("type") == "message_start" and first.get("message")):
+            return 0.92
+        messages = as_dicts(_request(first).get("messages"))
+        has_blocks = any(
+            part.get("type") in {"tool_use", "tool_result", "thinking"}
+            for one in messages
+            for part in as_dicts(one.get("content"))
+        )
+        return 0.6 if has_blocks or "anthropic_version" in _request(first) else 0.0
+
+    def read(self, source: Source) -> Iterator[Record]:
+        """Yield one run for each conversation.
+
+        Raises: DamagedRecord: no message, or neither a JSON document nor JSON Lines.
+        """
+        reading = _Reading()
+        for item in iter_items(source):
+            if isinstance(item, Damage):
+                yield from reading.damaged(item)
+            else:
+                yield from reading.add(item)
+        yield from reading.finish()
+        if not reading.n_runs:
+            raise DamagedRecord("no message of the Messages API", place=visible(source.path))
+
+
+READER = AnthropicMessages()
+
+
+def _reply(value: dict[str, object]) -> dict[str, object] | None:
+    """The reply in a record, None where there is none."""
+    response = as_dict(value.get("response"))
+    for found in (value, response, as_dict(response.get("body"))):
+        if (
+            found.get("type") == "message"
+            and found.get("role") == "assistant"
+            and isinstance(found.get("content"), list)
+        ):
+            return found
+    return None
+
+
+def _request(value: dict[str, object]) -> dict[str, object]:
+    request = as_dict(value.get("request"))
+    return as_dict(request.get("body")) or as_dict(request.get("json")) or request or value
+
+
+class _Stream:
+    """One reply as its events come in."""
+
+    def __init__(self, message: dict[str, object]) -> None:
+        self.message = dict(message)
+        self.blocks: dict[int, dict[str, object]] = {}
+        self.texts: dict[int, list[str]] = {}
+
+    def event(self, event: dict[str, object]) -> None:
+        """One event."""
+        kind, index = event.get("type"), event.get("index")
+        place = index if isinstance(index, int) else len(self.blocks)
+        if kind == "content_block_start":
+            self.blocks[place] = dict(as_dict(event.get("content_block")))
+        elif kind == "content_block_delta":
+            delta = as_dict(event.get("delta"))
+            for name in ("text", "partial_json", "thinking"):
+                if isinstance(delta.get(name), str):
+                    self.texts.setdefault(place, []).append(str(delta[name]))
+        elif kind == "message_delta":
+            self.message |= as_dict(event.get("delta"))
+            usage = {name: value for name, value in as_dict(event.get("usage")).items() if value is not None}
+            self.message["usage"] = {**as_dict(self.message.get("usage")), **usage}
+
+    def reply(self) -> dict[str, object]:
+        """The whole reply; arguments of calls stay text."""
+        content: list[object] = []
+        for place, block in sorted(self.blocks.items()):
+            said = "".join(self.texts.get(place, []))
+            kind = block.get("type")
+            if kind == "tool_use" and said:
+                block["input"] = said
+            elif kind == "thinking":
+                block["thinking"] = (as_text(block.get("thinking")) or "") + said
+            elif kind == "text":
+                block["text"] = (as_text(block.get("text")) or "") + said
+            content.append(block)
+        return {**self.message, "content": content}
+
+
+class _Reading:
+    """Conversations of a file."""
+
+    def __init__(self) -> None:
+        self.n_runs = 0
+        self.conversation: Conversation | None = None
+        self.seen: list[tuple[object, ...]] = []
+        self.facts: set[str] = set()
+        self.finish_word: str | None = None
+        self.stream: _Stream | None = None
+
+    def damaged(self, damage: Damage) -> Iterator[Record]:
+        """Damage inside a run is the run's."""
+        if self.conversation is None:
+            yield from self._begin({}, {}, None)
+        yield damage
+
+    def add(self, item: Item) -> Iterator[Record]:
+        """One record."""
+        value = item.value
+        kind = as_text(value.get("type")) or ""
+        if kind in _STREAM:
+            if kind == "message_start":
+                self.stream = _Stream(as_dict(value.get("message")))
+            elif self.stream is not None and kind == "message_stop":
+                reply, self.stream = self.stream.reply(), None
+                yield from self._call({}, reply, item)
+            elif self.stream is not None:
+                self.stream.event(value)
+            return
+        reply_or_none = _reply(value)
+        request = {} if reply_or_none is value else _request(value)
+        if reply_or_none is None and not as_list(request.get("messages")):
+            if as_text(value.get("role")) and "content" in value:
+                yield from self._single(value, item)
+            else:
+                keys = visible(", ".join(list(value)[:4]))
+                yield from self.damaged(
+                    Damage(item.offset, item.n_bytes, f"no message: an object with {keys}", "unknown-record")
+                )
+            return
+        yield from self._call(request, reply_or_none, item)
+
+    def _single(self, message: dict[str, object], item: Item) -> Iterator[Record]:
+        """A message of its own in a list of them."""
+        if self.conversation is None:
+            yield from self._begin({}, {}, item)
+        if self.conversation is not None:
+            for one in message_of(message):
+                if one.kind is EventKind.COMPLETION:
+                    yield from self.conversation.add(ModelCall(reply=one, offset=item.offset))
+                else:
+                    yield from self.conversation.answer(one, None, item.offset)
+
+    def _call(self, request: dict[str, object], reply: dict[str, object] | None, item: Item) -> Iterator[Record]:
+        messages = [*_system(request.get("system"))]
+        for one in as_dicts(request.get("messages")):
+            messages += message_of(one)
+        told = [message.told for message in messages]
+        users = [one for one in told if one[0] is not EventKind.SYSTEM]
+        if self.conversation is not None and users and self.seen and users[0] != self.seen[0]:
+            yield from self.finish()
+        if self.conversation is None:
+            yield from self._begin(request, reply or {}, item)
+        self.seen = users or self.seen
+        for fact in _facts(request, reply or {}):
+            if fact.field not in self.facts:
+                self.facts.add(fact.field)
+                yield fact
+        if self.conversation is None:
+            return
+        tools = request.get("tools")
+        if reply is None:
+            yield from self.conversation.restate(tuple(messages), item.offset)
+            return
+        self.finish_word = as_name(reply.get("stop_reason"))
+        yield from self.conversation.add(
+            ModelCall(
+                messages=tuple(messages) or None,
+                reply=next(iter(message_of({**reply, "role": "assistant"})), Message(EventKind.COMPLETION)),
+                tools=compact(tools) if tools else None,
+                usage=usage_of(reply.get("usage")),
+                offset=item.offset,
+            )
+        )
+
+    def _begin(self, request: dict[str, object], reply: dict[str, object], item: Item | None) -> Iterator[Record]:
+        self.conversation, self.facts, self.finish_word, self.seen = Conversation(), set(), None, []
+        digest = (
+            None if item is None or self.n_runs == 0 else hashlib.sha256(raw_bytes(compact(item.value))).hexdigest()
+        )
+        self.n_runs += 1
+        yield RunStart(
+            layout="anthropic-messages",
+            model=as_name(reply.get("model")) or as_name(request.get("model")),
+            native_id=as_name(reply.get("id")),
+            content_sha256=digest,
+        )
+
+    def finish(self) -> Iterator[Record]:
+        """End the run that is open."""
+        if self.stream is not None:
+            self.stream = None
+            yield from self.damaged(Damage(0, 0, "a stream ends before its reply is complete", code="cut-tail"))
+        if self.conversation is not None:
+            yield from self.conversation.flush()
+            yield RunEnd(END_REASONS.get(self.finish_word or "", EndReason.UNRECORDED), self.finish_word)
+            self.conversation = None
+
+
+def _system(given: object) -> list[Message]:
+    return message_of({"role": "system", "content": given}) if given else []
+
+
+def _facts(request: dict[str, object], reply: dict[str, object]) -> Iterator[ManifestFact]:
+    for name in _SAMPLING:
+        value = request.get(name)
+        if value is not None and (not isinstance(value, float) or as_number(value) is not None):
+            field = "sampling.stop" if name == "stop_sequences" else f"sampling.{name}"
+            yield ManifestFact(field, value, FieldSource.DECLARED, where="request")
+    named = (
+        ("model.id", as_name(reply.get("model")), FieldSource.MEASURED),
+        ("model.id_requested", as_name(request.get("model")), FieldSource.DECLARED),
+        ("routing.service_tier", as_name(as_dict(reply.get("usage")).get("service_tier")), FieldSource.MEASURED),
+    )
+    for field, said, how in named:
+        if said is not None:
+            yield ManifestFact(field, said, how, where="request" if how is FieldSource.DECLARED else "response")

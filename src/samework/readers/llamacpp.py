@@ -1,0 +1,215 @@
+"""llama.cpp's own `/completion`: replies, wrappers of request and reply, and streamed chunks.
+
+A reply's text is the model's raw output, with the ids of its tokens where the request asked for them. A prompt that
+goes on from the one before and its reply belongs to the same run and adds only its end. Reuse is `timings.cache_n`;
+what is called `tokens_cached` there is how full the slot was afterwards. The settings are those that the server used.
+Refuses what holds no reply.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from samework.decode.items import Item, first_object, iter_items
+from samework.decode.shapes import as_count, as_dict, as_dicts, as_list, as_name, as_number, as_text, compact
+from samework.errors import DamagedRecord
+from samework.model.events import Event, Usage
+from samework.model.reader import Evidence
+from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
+from samework.model.words import EndReason, EventKind, FieldSource, RunKind
+from samework.readers._token_evidence import ids, ranked, with_reuse
+from samework.text import raw_bytes, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from samework.model.reader import Source
+    from samework.model.records import Record
+
+_KEYS = frozenset(
+    {"generation_settings", "tokens_predicted", "tokens_evaluated", "stop_type", "stopped_eos", "timings"}
+)
+_SAMPLING = (
+    "temperature", "top_k", "top_p", "min_p", "seed", "repeat_penalty", "presence_penalty", "frequency_penalty",
+    "mirostat", "typical_p", "samplers",
+)  # fmt: skip
+_ENDS = {"eos": EndReason.FINISHED, "word": EndReason.FINISHED, "limit": EndReason.LIMIT}
+
+
+class Llamacpp:
+    """Reader of llama.cpp's completions."""
+
+    name = "llamacpp"
+    title = "llama.cpp /completion"
+    detects = "objects with `content` and `tokens_predicted`, `generation_settings` or `timings`"
+    proven = False
+    evidence = Evidence(tokens="where `return_tokens` was asked for", text="yes", reuse="timings.cache_n of each call")
+
+    def sniff(self, head: bytes, source: Source) -> float:
+        """0.9 for a reply or a wrapper of one."""
+        if source.is_dir or b'"content"' not in head:
+            return 0.0
+        return 0.9 if _reply(as_dict(first_object(head, source))) is not None else 0.0
+
+    def read(self, source: Source) -> Iterator[Record]:
+        """Yield one run for each chain of prompts.
+
+        Raises: DamagedRecord: no reply, or neither a JSON document nor JSON Lines.
+        """
+        reading = _Reading()
+        for item in iter_items(source):
+            if isinstance(item, Damage):
+                yield from reading.damaged(item)
+            else:
+                yield from reading.add(item)
+        yield from reading.finish()
+        if not reading.n_runs:
+            raise DamagedRecord("no reply of llama.cpp's /completion", place=visible(source.path))
+
+
+READER = Llamacpp()
+
+
+def _reply(value: dict[str, object]) -> dict[str, object] | None:
+    """The reply in a record, None where there is none; a chunk of a stream is one, too."""
+    for found in (value, as_dict(value.get("response"))):
+        is_whole = not _KEYS.isdisjoint(found) or (isinstance(found.get("stop"), bool) and "tokens" in found)
+        if isinstance(found.get("content"), str) and is_whole and "choices" not in found and "role" not in found:
+            return found
+    return None
+
+
+class _Reading:
+    """Runs of a file."""
+
+    def __init__(self) -> None:
+        self.n_runs = 0
+        self.is_open = False
+        self.said = ""
+        self.facts: set[str] = set()
+        self.end: tuple[EndReason, str | None] = (EndReason.UNRECORDED, None)
+        self.chunks: list[dict[str, object]] = []
+
+    def damaged(self, damage: Damage) -> Iterator[Record]:
+        """Damage inside a run is the run's."""
+        yield from self._begin({}, None)
+        yield damage
+
+    def add(self, item: Item) -> Iterator[Record]:
+        """One record."""
+        reply = _reply(item.value)
+        if reply is None:
+            keys = visible(", ".join(list(item.value)[:4]))
+            reason = f"no reply: an object with {keys}"
+            yield from self.damaged(Damage(item.offset, item.n_bytes, reason, "unknown-record"))
+            return
+        if reply.get("stop") is False and "timings" not in reply:
+            self.chunks.append(reply)
+            return
+        reply, self.chunks = _joined([*self.chunks, reply]), []
+        request = as_dict(item.value.get("request")) if reply is not item.value else {}
+        yield from self._call(request, reply, item)
+
+    def _call(self, request: dict[str, object], reply: dict[str, object], item: Item) -> Iterator[Record]:
+        given = reply.get("prompt") if isinstance(reply.get("prompt"), str) else request.get("prompt")
+        prompt = as_text(given) or ""
+        if self.is_open and not (self.said and prompt.startswith(self.said)):
+            yield from self.finish()
+        yield from self._begin(reply, item)
+        yield from self._new_facts(request, reply)
+        if prompt[len(self.said) :]:
+            yield Event(EventKind.USER, prompt[len(self.said) :], offset=item.offset)
+        content = as_text(reply.get("content")) or ""
+        self.said = prompt + content
+        margins, pairs = ranked(as_dicts(reply.get("completion_probabilities")))
+        tokens = ids(reply.get("tokens"))
+        usage = with_reuse(_usage(reply), {}, reply)
+        yield Event(
+            EventKind.COMPLETION,
+            content,
+            is_raw_text=True,
+            token_ids=tokens,
+            prompt_token_ids=ids(given),
+            n_prompt_tokens=usage.prompt_tokens if usage else None,
+            margins=margins if tokens is None or (margins is not None and len(margins) == len(tokens)) else None,
+            margin_unit=None if margins is None else "nats",
+            top2=pairs if pairs is not None and tokens is not None and len(pairs) == len(tokens) else None,
+            usage=usage,
+            offset=item.offset,
+        )
+        self.end = _end(reply)
+
+    def _begin(self, reply: dict[str, object], item: Item | None) -> Iterator[Record]:
+        if self.is_open:
+            return
+        self.is_open, self.said, self.facts = True, "", set()
+        self.end = (EndReason.UNRECORDED, None)
+        digest = (
+            None if item is None or self.n_runs == 0 else hashlib.sha256(raw_bytes(compact(item.value))).hexdigest()
+        )
+        self.n_runs += 1
+        model = as_name(reply.get("model"))
+        yield RunStart(
+            kind=RunKind.TEXT,
+            layout="llamacpp",
+            model=None if model is None else model.replace("\\", "/").rsplit("/", 1)[-1],
+            content_sha256=digest,
+        )
+
+    def _new_facts(self, request: dict[str, object], reply: dict[str, object]) -> Iterator[ManifestFact]:
+        for fact in _facts(request, reply):
+            if fact.field not in self.facts:
+                self.facts.add(fact.field)
+                yield fact
+
+    def finish(self) -> Iterator[Record]:
+        """End the run that is open."""
+        if self.chunks:
+            self.chunks = []
+            yield from self.damaged(Damage(0, 0, "a stream ends before its reply is complete", code="cut-tail"))
+        if self.is_open:
+            self.is_open = False
+            yield RunEnd(*self.end)
+
+
+def _joined(chunks: list[dict[str, object]]) -> dict[str, object]:
+    """One reply out of the chunks of a stream."""
+    if len(chunks) == 1:
+        return chunks[0]
+    joined = dict(chunks[-1])
+    joined["content"] = "".join(as_text(chunk.get("content")) or "" for chunk in chunks)
+    for name in ("tokens", "completion_probabilities"):
+        joined[name] = [one for chunk in chunks for one in as_list(chunk.get(name))]
+    return joined
+
+
+def _usage(reply: dict[str, object]) -> Usage | None:
+    prompt, made = as_count(reply.get("tokens_evaluated")), as_count(reply.get("tokens_predicted"))
+    return None if prompt is None and made is None else Usage(prompt, None, None, made)
+
+
+def _end(reply: dict[str, object]) -> tuple[EndReason, str | None]:
+    word = as_name(reply.get("stop_type"))
+    if word is None:
+        word = next((name for name in _ENDS if reply.get(f"stopped_{name}") is True), None)
+    return _ENDS.get(word or "", EndReason.UNRECORDED), word
+
+
+def _facts(request: dict[str, object], reply: dict[str, object]) -> Iterator[ManifestFact]:
+    yield ManifestFact("engine.name", "llama.cpp", FieldSource.MEASURED, where="the reply's form")
+    settings = as_dict(reply.get("generation_settings"))
+    for name in _SAMPLING:
+        for holder, how, where in (
+            (settings, FieldSource.MEASURED, "generation_settings"),
+            (request, FieldSource.DECLARED, "request"),
+        ):
+            value = holder.get(name)
+            if value is not None and (not isinstance(value, float) or as_number(value) is not None):
+                yield ManifestFact(f"sampling.{name}", value, how, where=where)
+                break
+    if isinstance(request.get("cache_prompt"), bool):
+        field = "cache.attention_reuse.enabled_requested"
+        yield ManifestFact(field, request["cache_prompt"], FieldSource.DECLARED, where="request.cache_prompt")
+    if reply.get("truncated") is True:
+        yield ManifestFact("context.truncated", value=True, source=FieldSource.MEASURED, where="response.truncated")
