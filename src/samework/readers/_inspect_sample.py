@@ -91,7 +91,7 @@ class Sample:
         """Follow events. inside: thread of the tool or subtask whose own events they are."""
         steps: list[str | None] = []
         for event in events:
-            kind = event.get("event")
+            kind = as_text(event.get("event"))
             if kind == "span_begin":
                 named = Span(as_text(event.get("type")), as_text(event.get("name")), as_text(event.get("parent_id")))
                 self._spans[as_text(event.get("id")) or ""] = named
@@ -321,13 +321,13 @@ class Sample:
         """Text of a part of a content; None for what stands elsewhere in the event."""
         if isinstance(part, str):
             return self._string(part)
-        kind, said = as_dict(part).get("type"), as_dict(part).get("text")
+        kind, said = as_text(as_dict(part).get("type")), as_dict(part).get("text")
         if kind in {"reasoning", "tool_use"}:
             return None
         if isinstance(said, str):
             return self._string(said)
         digest = hashlib.sha256(raw_bytes(compact(part))).hexdigest()[:16]
-        return f"<{shortened(as_text(kind) or 'part', 40)} sha256 {digest}>"
+        return f"<{shortened(kind or 'part', 40)} sha256 {digest}>"
 
     def _reasoning(self, parts: list[dict[str, object]]) -> tuple[str | None, bool]:
         said, is_hidden = [], False

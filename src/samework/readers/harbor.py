@@ -82,7 +82,7 @@ class Harbor:
         """
         found = source.child(_RESULT) if source.is_dir else source
         result = None if found is None else read_document(found)
-        if not isinstance(result, dict):
+        if not isinstance(result, dict) or not (as_name(result.get("task_name")) or as_name(result.get("trial_name"))):
             raise DamagedRecord("no result of a trial", place=visible(source.path))
         task = as_name(result.get("task_name")) or as_name(as_dict(result.get("task_id")).get("path"))
         start = _start(result, task)

@@ -296,9 +296,9 @@ class _Conversation:
         return [made]
 
     def _update(self, event: dict[str, object]) -> None:
-        key, value = event.get("key"), event.get("value")
-        if key == "execution_status" and value in _ENDS:
-            self.end = RunEnd(_ENDS[str(value)], str(value))
+        key, value = as_text(event.get("key")), event.get("value")
+        if key == "execution_status" and (reason := _ENDS.get(as_text(value) or "")) is not None:
+            self.end = RunEnd(reason, as_text(value))
         elif key in {"stats", "full_state"}:
             stats = as_dict(value) if key == "stats" else as_dict(as_dict(value).get("stats"))
             self._grow(as_dict(as_dict(stats.get("usage_to_metrics")).get("default")))
