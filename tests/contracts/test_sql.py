@@ -81,7 +81,8 @@ def test_a_view_has_the_same_columns_in_the_file_as_in_the_connection(store: Sto
 def test_the_engine_can_stand_in_for_the_views_that_it_refines(store: StoreHandle) -> None:
     expected = {
         "classes": "task tests_class tree_class token_class size run_id representative placed",
-        "forks": "task node step seq event origin consequence tool_calls token_offset evidence n_branches",
+        "forks": "task node step seq event origin consequence tool_calls token_offset evidence n_branches "
+        "effect consequence_reason",
         "fork_branches": "task node branch run_id tool arguments excerpt tree_classes tests_classes",
     }
     for view, columns in expected.items():

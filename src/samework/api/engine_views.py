@@ -57,14 +57,17 @@ def _classes(store: Store) -> Any:
 def _forks(store: Store) -> Any:
     import pyarrow as pa
 
-    names = ["task", "node", "step", "seq", "event", "origin", "consequence", "effect", "consequence_reason"]
-    names += ["tool_calls", "token_offset", "evidence"]
+    names = ["task", "node", "step", "seq", "event", "origin", "consequence", "tool_calls", "token_offset", "evidence"]
+    last = ["effect", "consequence_reason"]
     kinds = {"step": pa.int64(), "seq": pa.int64(), "tool_calls": pa.bool_(), "token_offset": pa.int64()}
-    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in names] + [("n_branches", pa.int64())])
+    schema = pa.schema(
+        [(name, kinds.get(name, pa.string())) for name in names]
+        + [("n_branches", pa.int64()), *((name, pa.string()) for name in last)]
+    )
     rows = []
     for fork in store.forks():
         plain = msgspec.to_builtins(fork)
-        rows.append({name: plain[name] for name in names} | {"n_branches": len(fork.branches)})
+        rows.append({name: plain[name] for name in [*names, *last]} | {"n_branches": len(fork.branches)})
     return pa.Table.from_pylist(rows, schema=schema)
 
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from samework.cli.options import RUN_HELP, JsonOption, StoreOption, StrictOption, opened
+from samework.cli.options import RUN_HELP, JsonOption, NearTieOption, StoreOption, StrictOption, opened
 from samework.model.words import RunClass
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from samework.model.results import Claim, FieldDifference, ForkPlace, PairResult
+    from samework.model.results import Claim, FieldDifference, ForkPlace, PairResult, Reconvergence
 
 EXAMPLE = "samework compare code-016:retained:1 code-016:recomputed:1"
 
@@ -26,36 +26,41 @@ def command(
     *,
     store: StoreOption = None,
     strict: StrictOption = False,
+    near_tie: NearTieOption = 0.5,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Lay the steps of both side by side too.")] = False,
     as_json: JsonOption = False,
 ) -> int:
     """Compare two runs of a task.
 
     Prints the class of the pair and how firmly it is held, the verdict of each facet with its evidence, the place where
-    the runs parted and what came of it, and what may be said about replay.
+    the runs parted, what came of it and where they came together again, and what may be said about replay.
 
     Exit status: 0 token-, tree- or tests-identical; 1 divergent; 3 the evidence does not decide; 2 trouble.
     """
     from samework.cli.output import print_json
 
     place = opened(store)
-    result = place.compare(a, b, strict=strict)
+    result = place.compare(a, b, strict=strict, near_tie=near_tie)
     if as_json:
         print_json(result)
     else:
         runs = {run.run_id: run for run in place.runs(task=result.task)}
-        print_pair(result, {name: f"{run.arm}, repeat {run.repeat}" for name, run in runs.items()})
+        print_pair(result, {name: f"{run.arm}, repeat {run.repeat}" for name, run in runs.items()}, verbose=verbose)
     return _EXIT.get(result.run_class, 0)
 
 
-def print_pair(result: PairResult, names: dict[str, str]) -> None:
-    """The whole answer, for people. names: run_id to arm and repeat."""
+def print_pair(result: PairResult, names: dict[str, str], *, verbose: bool = False) -> None:
+    """The whole answer, for people. names: run_id to arm and repeat. verbose: with the steps side by side."""
     from samework.cli.output import console
+    from samework.cli.side_by_side import print_alignment
 
     out = console()
     _print_class(result, names, out)
     _print_facets(result, out)
     if result.fork is not None:
-        _print_fork(result.fork, out)
+        _print_fork(result.fork, result.reconvergence, out)
+    if verbose:
+        print_alignment(result.alignment, out)
     print_claims(result.claims, out)
     _print_manifest(result.manifest, out)
     _print_notes(result.notes, out)
@@ -104,11 +109,12 @@ def _print_facets(result: PairResult, out: Console) -> None:
     print_table(columns, rows, out=out)
 
 
-def _print_fork(fork: ForkPlace, out: Console) -> None:
+def _print_fork(fork: ForkPlace, met_again: Reconvergence | None, out: Console) -> None:
     from rich.text import Text
 
     from samework.cli.output import STYLES, print_heading, print_wrapped
-    from samework.cli.wording import CONSEQUENCE_MEANS
+    from samework.cli.wording import consequence_means
+    from samework.report.sentences import meeting
     from samework.text import visible
 
     print_heading("Where they parted", out=out)
@@ -118,23 +124,23 @@ def _print_fork(fork: ForkPlace, out: Console) -> None:
     if fork.token_offset is not None:
         place += f", token {fork.token_offset}"
     place += f"; {fork.n_shared_events} events shared before it"
+    why = f": {visible(fork.consequence_reason, one_line=True)}" if fork.consequence_reason else ""
+    code = fork.consequence.value
     consequence = Text.assemble(
-        (fork.consequence.value, STYLES.get(fork.consequence.value, "")), f": {CONSEQUENCE_MEANS[fork.consequence]}"
+        (code, STYLES.get(code, "")), f" {consequence_means(fork.consequence, fork.effect)}{why}"
     )
-    lines: list[tuple[str, Text | str]] = [("place", place), ("origin", fork.origin), ("consequence", consequence)]
-    if fork.evidence:
-        lines.insert(2, ("evidence", visible(fork.evidence, one_line=True)))
-    if fork.margin_a is not None or fork.margin_b is not None:
-        lines.append(("margins", _margins(fork)))
+    lines: list[tuple[str, Text | str]] = [
+        ("place", place),
+        ("origin", visible(fork.origin, one_line=True)),
+        ("evidence", visible(fork.evidence, one_line=True)),
+        ("margins A, B", fork.margin_evidence),
+        ("consequence", consequence),
+        ("together again", "" if met_again is None else f"{meeting(met_again)} (for showing only)"),
+    ]
     for lead, content in lines:
-        print_wrapped(content, out=out, lead=Text(f"  {lead:<13}", style="dim"))
+        if content:
+            print_wrapped(content, out=out, lead=Text(f"  {lead:<16}", style="dim"))
     _print_sides(fork, out)
-
-
-def _margins(fork: ForkPlace) -> str:
-    shown = [f"{name} {value:.3g}" for name, value in (("A", fork.margin_a), ("B", fork.margin_b)) if value is not None]
-    finding = f" ({fork.margin_finding.replace('_', ' ')})" if fork.margin_finding else ""
-    return f"{', '.join(shown)} {fork.margin_unit or ''}".rstrip() + finding
 
 
 def _print_sides(fork: ForkPlace, out: Console) -> None:

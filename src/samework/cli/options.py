@@ -24,6 +24,10 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Answer in JSON.")]
 StrictOption = Annotated[bool, typer.Option("--strict", help="Take no unrecorded suite or environment as equal.")]
 TaskOption = Annotated[str | None, typer.Option("--task", metavar="TASK", help="Only this task.", show_default=False)]
 ArmOption = Annotated[str | None, typer.Option("--arm", metavar="ARM", help="Only this arm.", show_default=False)]
+NearTieOption = Annotated[
+    float,
+    typer.Option("--near-tie", metavar="NATS", help="Margin up to which a fork at a token is called a near tie."),
+]
 
 RUN_HELP = "A run: its id, a unique beginning of it, or task:arm:repeat."
 

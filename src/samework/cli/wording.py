@@ -32,6 +32,19 @@ CONSEQUENCE_MEANS: Final = {
 }
 
 
+_EFFECT_MEANS: Final = {
+    "consequential": "work changed, how far is not known",
+    "absorbed": "the tree came out the same",
+}
+
+
+def consequence_means(consequence: Consequence, effect: str) -> str:
+    """A few words on what came of a fork; an unknown consequence still says what is known of it."""
+    if consequence is Consequence.UNKNOWN:
+        return _EFFECT_MEANS.get(effect, CONSEQUENCE_MEANS[consequence])
+    return CONSEQUENCE_MEANS[consequence]
+
+
 def verdict_sentence(result: PairResult) -> str:
     """One sentence on a pair's class and how firmly it is held.
 

@@ -59,6 +59,8 @@ def first_divergence(
     node = _node(members, runs, only_tokens=token_seq is not None)
     if node is None:
         return None
+    in_order = sorted(node.branches, key=lambda branch: branch.members[0].run_key != a_key)
+    node = replace(node, branches=tuple(in_order))
     material = read_material(handle, [node], whole=excerpt_length is None)
     origin = fork_origin(node, runs, material.workspaces)
     review = read_reviews(handle, node.task).get((min(a_key, b_key), max(a_key, b_key)))
@@ -69,11 +71,7 @@ def first_divergence(
     place = _place(node, origin, outcome, differing_part(*sides, material))
     place = replace(place, a=a, b=b, n_shared_events=seq)
     parting = token_parting_of(node, material, near_tie)
-    return (
-        place
-        if parting is None
-        else _with_margins(place, parting, [node.members().index(one) for one in sides], near_tie)
-    )
+    return place if parting is None else _with_margins(place, parting, near_tie)
 
 
 def _node(members: list[Member], runs: dict[int, RunFacts], *, only_tokens: bool) -> Node | None:
@@ -105,13 +103,13 @@ def _place(node: Node, origin: Origin, outcome: Outcome, part: str | None) -> Fo
     )
 
 
-def _with_margins(place: ForkPlace, parting: TokenParting, sides: list[int], near_tie: float) -> ForkPlace:
-    """The place with its token. sides: which completions of the parting are a and b."""
-    a, b = (parting.margins[side] for side in sides)
+def _with_margins(place: ForkPlace, parting: TokenParting, near_tie: float) -> ForkPlace:
+    """The place with its token; the parting is of a and b, in this order."""
+    a, b = parting.margins
     is_recorded = (a, b) != (None, None)
     return replace(
         place,
-        evidence=f"{place.evidence}; {parting.words}",
+        margin_evidence=parting.words,
         token_offset=parting.offset,
         margin_a=a,
         margin_b=b,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 NEAR_TIE_NATS = 0.5
 """Margin (nats, or logits at temperature 1) up to which a fork is called a near tie: declared, not measured."""
 _PAIR = 2
+_LOOK = "no near tie, look for a difference of input or state"
 
 Token = int | str | None
 Texts = list[tuple[str, str, str] | None]
@@ -140,19 +141,15 @@ def _finding(
 ) -> tuple[str | None, str]:
     known = [margin for margin in margins if margin is not None]
     if len(known) < len(margins):
-        return None, "margins at the forking token unrecorded"
+        return None, "unrecorded at the forking token"
+    shown = f"{', '.join(f'{margin:.3g}' for margin in known)} {unit or ''}".rstrip()
     if unit is None:
-        return None, "margins at the forking token are in different units"
-    shown = f"margins {', '.join(f'{margin:.3g}' for margin in known)} {unit} at the forking token"
+        return None, f"{shown} at the forking token, in different units or none"
+    near = f"{shown}, each at most the declared {limit:g}"
     if max(known) > limit:
-        return (
-            "large_margin",
-            f"{shown}, not all at most {limit:g}: no near tie, look for a difference of input or state",
-        )
+        return "large_margin", f"{shown}, not all at most the declared {limit:g}: {_LOOK}"
     if took_seconds is None:
-        why = "whether each took the other's second is unrecorded"
-        return "near_tie", f"{shown}, each at most {limit:g}: a near tie ({why})"
+        return "near_tie", f"{near}: a near tie (whether each took the other's second is unrecorded)"
     if took_seconds:
-        return "near_tie_flip", f"{shown}, each at most {limit:g}, and each took the other's second: a near tie flipped"
-    why = "a choice is not among the other's two likeliest: no near tie, look for a difference of input or state"
-    return "large_margin", f"{shown}, each at most {limit:g}, but {why}"
+        return "near_tie_flip", f"{near}, and each took the other's second: a near tie flipped"
+    return "large_margin", f"{near}, but a choice is not among the other's two likeliest: {_LOOK}"

@@ -125,7 +125,7 @@ def _with_margins(node: ForkNode, parting: TokenParting | None, near_tie: float)
     return replace(
         node,
         branches=tuple(replace(branch, margin=margin) for branch, margin in given),
-        evidence=f"{node.evidence}; {parting.words}",
+        margin_evidence=parting.words,
         token_offset=parting.offset,
         margins=margins,
         margin_unit=parting.unit if margins else None,

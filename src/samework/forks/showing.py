@@ -130,7 +130,7 @@ def shortened_together(texts: Sequence[str], limit: int = EXCERPT_LENGTH) -> lis
     >>> shortened_together(["x" * 90 + "one", "x" * 90 + "two"], 20)
     ['…xxxxxone', '…xxxxxtwo']
     """
-    start = _common_prefix(texts)
+    start = common_head(texts)
     lead = 0 if start <= limit // 2 else start - limit // 4
     return [shortened(("…" if lead else "") + text[lead:], limit) for text in texts]
 
@@ -139,7 +139,9 @@ def event_text(member: Member, material: Material) -> str:
     """Reasoning, text and calls of an event as one text; of an end, its reason."""
     if member.kind == EventKind.END:
         return "ends: " + member.branch.decode("utf-8", "replace")
-    return "\n".join(text for _, text in _parts(member, material) if text)
+    said = [material.bodies.get(key, "") for key in (member.reasoning, member.body) if key is not None]
+    called = [f"{call.name} {call.canonical}" for call in calls_of(member, material)]
+    return "\n".join(text for text in (*said, *called) if text)
 
 
 def differing_part(a: Member, b: Member, material: Material) -> str | None:
@@ -159,17 +161,8 @@ def differing_part(a: Member, b: Member, material: Material) -> str | None:
     return "tool_name" if len(calls_a) != len(calls_b) else None
 
 
-def _parts(member: Member, material: Material) -> list[tuple[str, str]]:
-    found = [
-        ("reasoning", material.bodies.get(member.reasoning or b"", "")),
-        ("prose", material.bodies.get(member.body or b"", "")),
-    ]
-    for call in calls_of(member, material):
-        found += [("tool_name", call.name), ("tool_argument", call.canonical)]
-    return found
-
-
-def _common_prefix(texts: Sequence[str]) -> int:
+def common_head(texts: Sequence[str]) -> int:
+    """Leading characters that all texts share."""
     if not texts:
         return 0
     low, high = min(texts), max(texts)

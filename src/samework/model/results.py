@@ -57,6 +57,7 @@ class ForkPlace(msgspec.Struct, frozen=True):
     differs: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     near_tie_nats: float | None = None
+    margin_evidence: str = ""
 
 
 class Reconvergence(msgspec.Struct, frozen=True):
@@ -222,6 +223,7 @@ class ForkNode(msgspec.Struct, frozen=True):
     differs_later: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     near_tie_nats: float | None = None
+    margin_evidence: str = ""
 
 
 class RunSummary(msgspec.Struct, frozen=True):

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from samework.model.results import Reconvergence
+
 CLASSES = ("token-identical", "tree-identical", "tests-identical", "divergent", "unresolved")
 FACETS = ("tokens", "text", "actions", "observations", "patch", "tree", "tests", "outcome", "invariants", "review")
 
@@ -60,6 +65,12 @@ def meaning(run_class: str, status: str) -> str:
     if status == "at_least" and run_class in MEANING_WITHOUT_TOKENS:
         return MEANING_WITHOUT_TOKENS[run_class]
     return MEANING[run_class]
+
+
+def meeting(found: Reconvergence) -> str:
+    """Where two runs go alike again, in words."""
+    by = "the trees of their workspaces" if found.by == "workspace" else "their calls"
+    return f"after step {found.step_a} of A and step {found.step_b} of B they go alike to the end, by {by}"
 
 
 def plain(slug: str) -> str:

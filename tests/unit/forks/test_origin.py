@@ -170,7 +170,7 @@ def test_margins_at_the_forking_token(made):
     found = {node.task: node for node in forks(handle)}
     assert (found["tie"].token_offset, found["tie"].margins, found["tie"].margin_unit) == (1, (0.25, 0.125), "nats")
     assert found["tie"].margin_finding == "near_tie"
-    assert "unrecorded" in found["tie"].evidence
+    assert "unrecorded" in found["tie"].margin_evidence
     assert found["large"].margin_finding == "large_margin"
     assert found["units"].margin_finding is None
     assert (found["prefix"].token_offset, found["prefix"].margin_finding) == (1, None)

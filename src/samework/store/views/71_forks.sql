@@ -40,11 +40,12 @@ SELECT
         WHEN tree_differs AND tests_same THEN 'C2'
         ELSE 'CU'
     END AS consequence,
+    tool_calls, NULL::BIGINT AS token_offset, 'digests' AS evidence, n_branches,
     CASE
         WHEN tree_same AND actions_same THEN 'none'
         WHEN tree_same THEN 'absorbed'
         WHEN tree_differs OR tests_differ THEN 'consequential'
         ELSE 'unknown'
     END AS effect,
-    'digests' AS consequence_reason, tool_calls, NULL::BIGINT AS token_offset, 'digests' AS evidence, n_branches
+    'digests' AS consequence_reason
 FROM nodes
