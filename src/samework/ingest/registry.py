@@ -30,6 +30,8 @@ BUILT_IN = (
     "claude_code",
     "iflow",
     "gemini_cli",
+    "kimi_cli",
+    "copilot_cli",
     "inspect_log",
     "atif",
     "harbor",

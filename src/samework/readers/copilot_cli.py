@@ -1,0 +1,299 @@
+"""Copilot CLI: `events.jsonl` of a session.
+
+An `assistant.message` is one completion, with those that carry its `messageId`. Requests of a sub-agent name the call
+that began it: they are a run of their own, with the session as parent. Of the tokens only those of replies are
+recorded with each message; the rest are totals of the session, kept as such. The model saw `transformedContent` of a
+prompt. The base commit is the head at the start, on which the work was done (`baseCommit` is that of the branch, and
+is taken only where no head is recorded). Refuses nothing but what is no JSON.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from samework.decode.jsonl import Line, iter_records
+from samework.decode.shapes import as_count, as_dict, as_dicts, as_text, compact
+from samework.model.events import Event, Usage
+from samework.model.reader import Evidence
+from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
+from samework.model.words import EndReason, EventKind, FieldSource
+from samework.readers._agent_parts import Step, Unknowns, content_of, is_counted, largest, note, object_call
+from samework.text import shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from samework.model.reader import Source
+    from samework.model.records import Record
+
+_START = re.compile(rb'"type"\s*:\s*"session\.(?:start|resume)"')
+_SIGN = re.compile(rb'"(?:copilotVersion|producer)"\s*:\s*"')
+_EVENT = re.compile(rb'\A\{"type"\s*:\s*"(?:assistant\.(?:message|turn_start)|tool\.execution_start|user\.message)"')
+_EXIT = re.compile(r"<exited with exit code (-?[0-9]{1,9})>\s*\Z")
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_LOOKED_AT = 20
+_MAX_AGENTS = 256
+_SILENT_ROOMS = frozenset({"hook", "subagent", "permission", "skill", "external_tool", "pending_messages"})
+_SILENT = frozenset(
+    {
+        "assistant.intent", "assistant.message_delta", "assistant.reasoning_delta", "assistant.turn_end",
+        "assistant.turn_start", "tool.execution_partial_result", "tool.execution_progress", "tool.execution_start",
+        "tool.user_requested", "session.auto_mode_resolved", "session.compaction_start", "session.context_changed",
+        "session.handoff", "session.idle", "session.import_legacy", "session.info", "session.mode_changed",
+        "session.model_change",
+        "session.plan_changed", "session.start", "session.task_complete", "session.title_changed",
+        "session.usage_checkpoint", "session.usage_info", "session.warning", "session.workspace_file_changed",
+    }
+)  # fmt: skip
+_EDITS = frozenset({"session.truncation", "session.compaction_complete", "session.snapshot_rewind"})
+
+
+class CopilotCli:
+    """Reader of Copilot CLI's events."""
+
+    name = "copilot_cli"
+    title = "Copilot CLI events (JSON Lines)"
+    detects = "JSON Lines of type, data, id, timestamp and parentId that begin with session.start of Copilot"
+    proven = False  # the sample at hand is synthetic
+    evidence = Evidence(text="yes", actions="yes", raw_arguments="yes", observations="yes", base_commit="yes")
+
+    def sniff(self, head: bytes, source: Source) -> float:
+        """0.95 for the start of a session, 0.6 for its events without it."""
+        start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+        if source.is_dir or not start.startswith(b"{"):
+            return 0.0
+        lines = start.split(b"\n", _LOOKED_AT)[:_LOOKED_AT]
+        if any(_START.search(line[:100]) and _SIGN.search(line) for line in lines):
+            return 0.95
+        return 0.6 if any(_EVENT.match(line) and b'"data"' in line[:100] for line in lines) else 0.0
+
+    def read(self, source: Source) -> Iterator[Record]:
+        """Yield the session, then its sub-agents.
+
+        Raises: InputError: the source cannot be opened.
+        """
+        facts = _Facts(source)
+        yield from facts.start(None)
+        session = _Session()
+        for item in iter_records(source):
+            if isinstance(item, Damage):
+                yield item
+            elif isinstance(item.value, dict) and isinstance(item.value.get("data"), dict):
+                if _agent(item.value) is None:
+                    yield from session.add(item.value, item.offset)
+            else:
+                yield Damage(item.offset, len(item.raw), f"line {item.number}: no event")
+        if facts.n_beyond:
+            yield note(0, f"{facts.n_beyond} events of further sub-agents, in the source only", "limit-exceeded")
+        yield from session.finish(is_main=True)
+        for agent in facts.agents:
+            yield from _sub_agent(source, facts, agent)
+
+
+def _sub_agent(source: Source, facts: _Facts, agent: str) -> Iterator[Record]:
+    yield from facts.start(agent)
+    if facts.damage is not None:
+        reason = f"the file holds what cannot be read ({facts.damage.reason}), which may have been this run's"
+        yield Damage(facts.damage.offset, facts.damage.n_bytes, reason, code=facts.damage.code)
+    session = _Session()
+    for item in iter_records(source):
+        if isinstance(item, Line) and isinstance(item.value, dict) and _agent(item.value) == agent:
+            yield from session.add(item.value, item.offset)
+    yield from session.finish(is_main=False)
+
+
+def _agent(value: dict[str, object]) -> str | None:
+    """The call that began the sub-agent of an event, None for the session's own."""
+    return as_text(as_dict(value.get("data")).get("parentToolCallId"))
+
+
+class _Facts:
+    """What the events say of the conditions, and which sub-agents there are."""
+
+    def __init__(self, source: Source) -> None:
+        self.begun: dict[str, object] = {}
+        self.shut: dict[str, object] = {}
+        self.models: dict[str | None, str] = {}
+        self.effort: str | None = None
+        self.agents: dict[str, dict[str, object]] = {}
+        self.named: dict[str, dict[str, object]] = {}
+        self.n_beyond = 0
+        self.damage: Damage | None = None
+        for item in iter_records(source):
+            if isinstance(item, Damage):
+                self.damage = self.damage or (item if item.taints_run else None)
+            elif isinstance(item.value, dict):
+                self._look(item.value, as_dict(item.value.get("data")))
+
+    def _look(self, value: dict[str, object], data: dict[str, object]) -> None:
+        kind, agent = value.get("type"), as_text(data.get("parentToolCallId"))
+        if agent is not None and agent not in self.agents:
+            if len(self.agents) < _MAX_AGENTS:
+                self.agents[agent] = {}
+            else:
+                self.n_beyond += 1
+        if kind == "session.start" and not self.begun:
+            self.begun = data
+        elif kind == "session.shutdown":
+            self.shut = data
+        elif kind == "subagent.started" and len(self.named) < _MAX_AGENTS:
+            self.named.setdefault(as_text(data.get("toolCallId")) or "", data)
+        model = as_text(data.get("model"))
+        if kind == "assistant.message" and model is not None and len(self.models) <= _MAX_AGENTS:
+            self.models.setdefault(agent, model)
+        self.effort = self.effort or as_text(data.get("reasoningEffort"))
+
+    def start(self, agent: str | None) -> Iterator[Record]:
+        """The start and the facts of the session, or of a sub-agent."""
+        begun, context = self.begun, as_dict(self.begun.get("context"))
+        session, version = as_text(begun.get("sessionId")), as_text(begun.get("copilotVersion"))
+        model = self.models.get(agent) or as_text(begun.get("selectedModel"))
+        commits = [as_text(context.get(name)) for name in ("headCommit", "baseCommit")]
+        commit = next((one for one in commits if one and _COMMIT.fullmatch(one)), None)
+        totals: dict[str, object] = {
+            name: self.shut[name] for name in ("tokenDetails", "modelMetrics") if name in self.shut
+        }
+        named = as_text(self.named.get(agent or "", {}).get("agentName"))
+        yield RunStart(
+            layout="copilot-cli",
+            agent="copilot-cli",
+            agent_version=version,
+            model=model,
+            native_id=session if agent is None else f"{session or ''}/{agent}",
+            parent_native_id=None if agent is None else session,
+            recorder=f"copilot-cli {version or '(unknown version)'}",
+            base_commit=commit,
+            repo=as_text(context.get("repository")),
+            started=as_text(begun.get("startTime")),
+            extra=(totals or None) if agent is None else {"call": agent, **({"agent": named} if named else {})},
+        )
+        told = (
+            ("harness.name", "copilot-cli", FieldSource.MEASURED, "format"),
+            ("harness.version", version, FieldSource.MEASURED, "copilotVersion"),
+            ("workspace.root", context.get("cwd"), FieldSource.MEASURED, "context.cwd"),
+            ("workspace.base_commit", commit, FieldSource.MEASURED, "context.headCommit"),
+            ("workspace.branch", context.get("branch"), FieldSource.MEASURED, "context.branch"),
+            ("model.id", model, FieldSource.DECLARED, "model"),
+            ("sampling.reasoning_effort", self.effort, FieldSource.DECLARED, "reasoningEffort"),
+        )
+        for field, value, source, where in told:
+            if as_text(value):
+                yield ManifestFact(field, value, source, where=where)
+
+
+class _Session:
+    """State of one run that is being read."""
+
+    def __init__(self) -> None:
+        self.step: Step | None = None
+        self.thought: list[str] = []
+        self.unknown = Unknowns()
+        self.end: RunEnd | None = None
+
+    def add(self, value: dict[str, object], offset: int) -> Iterator[Record]:
+        """Records of one event."""
+        kind, time = as_text(value.get("type")), as_text(value.get("timestamp"))
+        data = as_dict(value.get("data"))
+        if kind == "assistant.message":
+            yield from self._reply(data, offset, time)
+        elif kind == "tool.execution_complete":
+            yield from self._later(_observation(data, offset, time))
+        elif kind in {"user.message", "system.message", "system.notification"}:
+            self.end = None if kind == "user.message" else self.end
+            text = as_text(data.get("transformedContent")) or content_of(data.get("content"))
+            spoken = EventKind.USER if kind == "user.message" else EventKind.SYSTEM
+            yield from self._later(Event(spoken, text, time=time, offset=offset))
+        elif kind in _EDITS:
+            yield from self._flush()
+            yield Event(EventKind.CONTEXT_EDIT, f"{kind} {compact(data)}", time=time, offset=offset)
+        elif kind == "assistant.reasoning":
+            self.thought.append(content_of(data.get("content")))
+        elif kind == "assistant.usage":
+            self._usage(data)
+        else:
+            self._other(kind, data, offset, time)
+
+    def _other(self, kind: str | None, data: dict[str, object], offset: int, time: str | None) -> None:
+        if kind == "session.resume":
+            self.end = None
+        elif kind == "abort":
+            self.end = RunEnd(EndReason.CANCELLED, shortened(as_text(data.get("reason")) or "abort", 60), time)
+        elif kind == "session.error":
+            self.end = RunEnd(EndReason.ERROR, shortened(as_text(data.get("message")) or "error", 200), time)
+        elif kind == "session.shutdown":
+            said = as_text(data.get("shutdownType")) or "shutdown"
+            if self.end is None or said != "routine":
+                reason = EndReason.FINISHED if said == "routine" else EndReason.ERROR
+                self.end = RunEnd(reason, shortened(said, 60), time)
+        elif kind is None or (kind not in _SILENT and kind.split(".")[0] not in _SILENT_ROOMS):
+            self.unknown.add(kind, offset)
+
+    def _reply(self, data: dict[str, object], offset: int, time: str | None) -> Iterator[Event]:
+        key = as_text(data.get("messageId"))
+        self.end = None
+        if self.step is None or key is None or self.step.key != key or data.get("chunkIndex") is None:
+            yield from self._flush()
+            self.step = Step(key, offset, time)
+        step = self.step
+        prose = content_of(data.get("content"))
+        step.prose += [prose] if prose else []
+        shown = as_text(data.get("reasoningText"))
+        thought, self.thought = [one for one in self.thought if one and one != shown], []
+        step.reasoning += [*thought, *([shown] if shown else [])]
+        step.is_hidden = step.is_hidden or (not step.reasoning and as_text(data.get("reasoningOpaque")) is not None)
+        for call in as_dicts(data.get("toolRequests")):
+            step.calls.append(object_call(call.get("name"), call.get("arguments"), call.get("toolCallId")))
+        usage = Usage(completion_tokens=as_count(data.get("outputTokens")))
+        if is_counted(usage):
+            step.usage = largest(step.usage, usage)
+
+    def _usage(self, data: dict[str, object]) -> None:
+        usage = Usage(
+            prompt_tokens=as_count(data.get("inputTokens")),
+            cached_tokens=as_count(data.get("cacheReadTokens")),
+            cache_write_tokens=as_count(data.get("cacheWriteTokens")),
+            completion_tokens=as_count(data.get("outputTokens")),
+        )
+        if self.step is not None and is_counted(usage):
+            self.step.usage = largest(self.step.usage, usage)
+
+    def _later(self, event: Event) -> Iterator[Event]:
+        if self.step is None:
+            yield event
+        else:
+            self.step.held.append(event)
+
+    def _flush(self) -> Iterator[Event]:
+        if self.step is not None:
+            step, self.step = self.step, None
+            yield from step.events()
+
+    def finish(self, *, is_main: bool) -> Iterator[Record]:
+        """What is left, and the end. A sub-agent has no end of its own in the record."""
+        open_calls = self.step.open_calls if self.step is not None else 0
+        yield from self._flush()
+        yield from self.unknown.findings()
+        if self.end is not None:
+            yield self.end
+        elif open_calls or is_main:
+            yield RunEnd(EndReason.LOG_TRUNCATED, "the events end without a shutdown")
+        else:
+            yield RunEnd(EndReason.UNRECORDED, "no end of a sub-agent is recorded")
+
+
+def _observation(data: dict[str, object], offset: int, time: str | None) -> Event:
+    result, error = as_dict(data.get("result")), as_dict(data.get("error"))
+    text = content_of(result.get("content")) if result else content_of(error.get("message"))
+    found = _EXIT.search(text[-200:])
+    return Event(
+        EventKind.OBSERVATION,
+        text,
+        call_id=as_text(data.get("toolCallId")),
+        exit_status=int(found[1]) if found else None,
+        time=time,
+        offset=offset,
+    )
+
+
+READER = CopilotCli()

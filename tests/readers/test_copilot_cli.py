@@ -1,0 +1,137 @@
+"""The reader of Copilot CLI: a message is a completion, a sub-agent a run, totals stay totals."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from samework.model.words import EndReason, EventKind
+from samework.readers.copilot_cli import READER
+from tests.agentlab import read_file, read_lines
+
+HEAD, BASE = "a" * 40, "b" * 40
+
+
+def event(kind: str, **data: Any) -> dict[str, Any]:
+    return {"type": kind, "data": data, "id": "e", "timestamp": "2026-01-01T00:00:00Z", "parentId": None}
+
+
+def begun(**context: Any) -> dict[str, Any]:
+    return event(
+        "session.start", sessionId="s-1", producer="copilot-agent", copilotVersion="1.0", selectedModel="auto",
+        context={"cwd": "/w", "branch": "main", "baseCommit": BASE, **context},
+    )  # fmt: skip
+
+
+def replied(text: str, *calls: object, message_id: str = "m", **more: Any) -> dict[str, Any]:
+    data = {"content": text, "toolRequests": list(calls), "messageId": message_id, "model": "g-1", "outputTokens": 3}
+    return event("assistant.message", **{**data, **more})
+
+
+def call(call_id: str, arguments: object = '{"command": "ls"}') -> dict[str, Any]:
+    return {"toolCallId": call_id, "name": "shell", "arguments": arguments}
+
+
+def gave(call_id: str, text: str, **more: Any) -> dict[str, Any]:
+    return event("tool.execution_complete", toolCallId=call_id, success=True, result={"content": text}, **more)
+
+
+def test_a_session_gives_messages_calls_and_results_once():
+    (run,) = read_lines(
+        READER,
+        begun(headCommit=HEAD),
+        event("user.message", content="do", transformedContent="do, now"),
+        event("assistant.turn_start", turnId="1"),
+        event("assistant.reasoning", content="hm"),
+        replied("look", call("c1"), call("c2", {"command": "no"}), reasoningText="hm"),
+        event("tool.execution_start", toolCallId="c1"),
+        gave("c2", "no\n<exited with exit code 2>"),
+        gave("c1", "a"),
+        replied("done", message_id="m2", reasoningOpaque="x"),
+        event("session.shutdown", shutdownType="routine", tokenDetails={"input": {"tokenCount": 9}}),
+    )
+    assert run.kinds == ["user", "completion", "observation", "observation", "completion"]
+    assert run.texts[0] == "do, now"
+    assert run.steps[0].reasoning == "hm"
+    assert run.steps[1].reasoning_hidden
+    assert [(one.arguments, one.exact) for one in run.calls] == [
+        ('{"command": "ls"}', True),
+        ('{"command":"no"}', False),
+    ]
+    assert [one.exit_status for one in run.of(EventKind.OBSERVATION)] == [2, None]
+    assert run.tokens("completion_tokens") == 6
+    assert run.steps[0].usage is not None
+    assert run.steps[0].usage.prompt_tokens is None
+    assert run.start.base_commit == HEAD
+    assert run.start.extra == {"tokenDetails": {"input": {"tokenCount": 9}}}
+    assert run.end.reason is EndReason.FINISHED
+
+
+def test_the_branchs_base_stands_in_only_where_no_head_is_recorded():
+    (run,) = read_lines(READER, begun())
+    assert run.start.base_commit == BASE
+
+
+def test_a_sub_agent_is_a_run_of_its_own_with_the_session_as_parent():
+    main, sub = read_lines(
+        READER,
+        begun(),
+        replied("ask one", call("c1")),
+        event("subagent.started", toolCallId="c1", agentName="explore"),
+        replied("sub", call("c2"), message_id="s1", parentToolCallId="c1", model="g-2"),
+        gave("c2", "inner", parentToolCallId="c1"),
+        gave("c1", "outer"),
+        replied("done", message_id="m2"),
+        event("session.shutdown", shutdownType="routine"),
+    )
+    assert main.texts == ["ask one", "outer", "done"]
+    assert sub.texts == ["sub", "inner"]
+    assert (sub.start.native_id, sub.start.parent_native_id, sub.start.model) == ("s-1/c1", "s-1", "g-2")
+    assert sub.start.extra == {"call": "c1", "agent": "explore"}
+
+
+def test_chunks_of_a_message_are_one_completion():
+    (run,) = read_lines(
+        READER, begun(), replied("a", chunkIndex=0, chunkCount=2), replied("b", chunkIndex=1, chunkCount=2)
+    )
+    assert [step.text for step in run.steps] == ["a\nb"]
+    assert run.tokens("completion_tokens") == 3
+
+
+@pytest.mark.parametrize(
+    ("last", "reason"),
+    [
+        ([event("abort", reason="user")], EndReason.CANCELLED),
+        ([event("session.error", message="no")], EndReason.ERROR),
+        ([event("session.shutdown", shutdownType="routine"), event("session.resume")], EndReason.LOG_TRUNCATED),
+        ([], EndReason.LOG_TRUNCATED),
+    ],
+)
+def test_the_end_is_the_last_that_was_said_of_it(last, reason):
+    (run,) = read_lines(READER, begun(), replied("a"), *last)
+    assert run.end.reason is reason
+
+
+def test_a_truncation_is_an_edit_and_the_unknown_is_counted():
+    (run,) = read_lines(
+        READER, begun(), event("session.truncation", tokenLimit=1), event("marvel.x"), event("hook.start"), sure=0.9
+    )
+    assert run.kinds == ["context_edit"]
+    assert run.codes == ["unknown-record"]
+
+
+def test_a_sample_has_the_counts_of_a_plain_walk(shared_path):
+    path = shared_path("data", "formats", "copilot-cli", "small.events.jsonl")
+    values = [json.loads(raw) for raw in path.read_bytes().splitlines()]
+    replies = [one["data"] for one in values if one["type"] == "assistant.message"]
+    found = read_file(READER, path)
+    assert len(found) == 2
+    assert sum(len(run.steps) for run in found) == len(replies)
+    assert sum(len(run.calls) for run in found) == sum(len(one["toolRequests"]) for one in replies)
+    assert sum(len(run.of(EventKind.OBSERVATION)) for run in found) == sum(
+        one["type"] == "tool.execution_complete" for one in values
+    )
+    assert sum(run.tokens("completion_tokens") for run in found) == sum(one["outputTokens"] for one in replies)
+    assert not any(one.taints_run for run in found for one in run.damage)
