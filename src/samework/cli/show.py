@@ -204,7 +204,11 @@ def _print_next_time(detail: RunDetail, out: Console) -> None:
             said = Text(visible(", ".join(need.missing), one_line=True), style="yellow")
         else:
             said = Text("nothing: this run has all that it needs", style="green")
-        print_wrapped(said, out=out, lead=f"  {need.title:<{width}}  ")
+        lead = f"  {need.title:<{width}}  "
+        if len(lead) > out.width // 2:
+            print_wrapped(need.title, out=out, lead="  ")
+            lead = "    "
+        print_wrapped(said, out=out, lead=lead)
 
 
 def _print_defects(detail: RunDetail, out: Console) -> None:
