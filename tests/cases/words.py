@@ -1,0 +1,80 @@
+"""What the words of `expected.json` mean in a store: one mapping for all cases, so that a word means one thing.
+
+A word is a function of what ingest left: the store, open for reading, and the summary of the ingest. Our runs are what
+the cases call samples, sessions and trajectories; a sub-agent's run has a parent.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import samework as sw
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from samework.model.results import IngestSummary
+
+
+@dataclass(frozen=True)
+class Left:
+    """What is left after a case was ingested. folder: a copy of the case."""
+
+    folder: Path
+    store: Any
+    summary: IngestSummary
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """Rows of a query."""
+        return list(self.store.sql(sql).fetchall())
+
+    def one(self, sql: str) -> Any:
+        """The one value of a query."""
+        return self.rows(sql)[0][0]
+
+    def outcome(self, name: str) -> Any:
+        """What became of a source."""
+        (found,) = [each for each in self.summary.sources if each.path.endswith(f"/{name}")]
+        return found
+
+
+def left_by(folder: Path, work: Path) -> Left:
+    """Ingest a case, all but its expectations, as a directory into a new store, `work`/store."""
+    copy = work / folder.name
+    shutil.copytree(folder, copy, copy_function=shutil.copyfile, ignore=shutil.ignore_patterns("expected.json"))
+    store = sw.create(work / "store")
+    return Left(copy, store, store.ingest(copy))
+
+
+def expected(folder: Path) -> dict[str, Any]:
+    """The words of a case with the values that are right."""
+    return dict(json.loads((folder / "expected.json").read_bytes())["checks"])
+
+
+def _claimed_steps(left: Left) -> int | None:
+    (reason,) = left.rows("select reason from defect where code = 'totals-differ'")[0]
+    found = re.search(r"counts (\d+) steps", reason)
+    return int(found[1]) if found else None
+
+
+def _is_named_incomplete(left: Left) -> bool:
+    bad = left.outcome("bad.eval")
+    return (bad.status, bad.code) == ("refused", "incomplete-archive") and "incomplete archive" in bad.message
+
+
+WORDS: dict[str, Callable[[Left], Any]] = {
+    "runs": lambda left: left.one("select count(*) from run where parent_native_id is null"),
+    "subagents": lambda left: left.one("select count(*) from run where parent_native_id is not null"),
+    "samples": lambda left: left.one("select count(*) from run"),
+    "good_samples": lambda left: len(left.outcome("good.eval").runs),
+    "bad_reported": _is_named_incomplete,
+    "skipped": lambda left: left.summary.n_skipped,
+    "steps": lambda left: left.one("select count(*) from event where kind <> 'observation'"),
+    "claimed": _claimed_steps,
+    "mismatch": lambda left: left.one("select count(*) > 0 from defect where code = 'totals-differ'"),
+}
