@@ -28,6 +28,7 @@ from samework.model.experiment import (
     Unplaced,
 )
 from samework.model.results import (
+    AlignedSpan,
     Anomaly,
     Claim,
     ClassBlock,
@@ -38,6 +39,7 @@ from samework.model.results import (
     ForkNode,
     ForkPlace,
     PairResult,
+    Reconvergence,
     TaskClasses,
 )
 from samework.model.words import Consequence, Grade, RunClass, Status, Verdict
@@ -91,7 +93,12 @@ def fork(text: str | None = None, consequence: Consequence = Consequence.TESTS) 
         token_offset=2,
         margins=(0.04, 0.3),
         margin_unit="logits",
-        margin_finding=text or "near_tie",
+        margin_finding=text or "near_tie_flip",
+        effect="consequential",
+        differs=("tree", "tests"),
+        differs_later=(text or "actions",),
+        near_tie_nats=0.5,
+        margin_evidence=text or "0.04, 0.3 logits, each at most the declared 0.5",
     )
 
 
@@ -122,8 +129,13 @@ def pair(text: str | None = None) -> ReportData:
         0.04,
         0.3,
         "logits",
-        text or "near_tie",
+        text or "near_tie_flip",
         n_shared_events=3,
+        consequence_reason=text or "trees and tests differ",
+        effect="consequential",
+        differs=("tree", "tests"),
+        near_tie_nats=0.5,
+        margin_evidence=text or "0.04, 0.3 logits, each at most the declared 0.5",
     )
     result = PairResult(
         "run0",
@@ -142,6 +154,8 @@ def pair(text: str | None = None) -> ReportData:
             FieldDifference("cache.path", "not_comparable", text or "kept", None, "measured", None, "b"),
         ),
         (text or "a note",),
+        Reconvergence(4, 3, "workspace"),
+        (AlignedSpan("equal", 1, 1, 1, 1), AlignedSpan("changed", 2, 3, 2, 2), AlignedSpan("equal", 5, 9, 4, 9)),
     )
     a, _, b, *_ = parties(text)
     margins = tuple(0.04 if n == 2 else 1.0 + n for n in range(8))

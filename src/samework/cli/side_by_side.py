@@ -17,6 +17,7 @@ def print_alignment(spans: tuple[AlignedSpan, ...], out: Console) -> None:
     from rich.text import Text
 
     from samework.cli.output import Column, counted, print_heading, print_table, print_wrapped
+    from samework.report.sentences import steps
 
     if not spans:
         return
@@ -32,14 +33,3 @@ def print_alignment(spans: tuple[AlignedSpan, ...], out: Console) -> None:
         rows.append([mark, steps(span.a_step, span.n_a), steps(span.b_step, span.n_b), told])
     print_table([Column(""), Column("A"), Column("B"), Column("", flex=True, wrap=True)], rows, out=out)
     print_wrapped("For showing where to look; no verdict rests on it.", out=out)
-
-
-def steps(first: int, n: int) -> str:
-    """Steps of one side of a span.
-
-    >>> steps(3, 4), steps(3, 1), steps(3, 0)
-    ('3 to 6', '3', '–')
-    """  # noqa: RUF002 (a dash on purpose)
-    if not n:
-        return "\N{EN DASH}"
-    return str(first) if n == 1 else f"{first:,} to {first + n - 1:,}"

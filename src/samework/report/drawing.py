@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from samework.model.results import ClassBlock
     from samework.report.data import ForkView, Strip
 
-NEAR_TIE = {"nats": 0.5, "logits": 0.5}
+NEAR_TIE_NATS = 0.5
 _MARGIN_TOP = 6.0
 _MAX_BLOCKS = 14
 
@@ -95,10 +95,10 @@ class StripChart(msgspec.Struct, frozen=True):
 
 
 def strip_chart(
-    strip: Strip, fork_offset: int | None, unit: str | None, *, width: int = 600, height: int = 84
+    strip: Strip, fork_offset: int | None, near_tie: float | None = None, *, width: int = 600, height: int = 84
 ) -> StripChart:
     """Bars for the margins around a fork; heights are capped, the true margin is in the title."""
-    tau = NEAR_TIE.get(unit or "", 0.5)
+    tau = NEAR_TIE_NATS if near_tie is None else near_tie
     step = width / max(len(strip.margins), 20)
     bars = []
     for place, margin in enumerate(strip.margins):
@@ -123,17 +123,17 @@ def strip_chart(
             )
         )
     marked = next((bar.x + bar.width / 2 for bar in bars if bar.is_fork), None)
-    return StripChart(bars, width, height, round(height - tau / _MARGIN_TOP * height, 2), marked)
+    return StripChart(bars, width, height, round(height - min(tau, _MARGIN_TOP) / _MARGIN_TOP * height, 2), marked)
 
 
-def strips(fork: ForkView | None, fork_offset: int | None) -> list[tuple[str, StripChart]]:
+def strips(
+    fork: ForkView | None, fork_offset: int | None, near_tie: float | None = None
+) -> list[tuple[str, StripChart]]:
     """Charts of the sides that have margins."""
     if fork is None:
         return []
     sides = (("A", fork.a), ("B", fork.b))
-    return [
-        (name, strip_chart(side.strip, fork_offset, fork.margin_unit)) for name, side in sides if side.strip is not None
-    ]
+    return [(name, strip_chart(side.strip, fork_offset, near_tie)) for name, side in sides if side.strip is not None]
 
 
 class Part(msgspec.Struct, frozen=True):

@@ -107,13 +107,21 @@ def _pair_fork(page: PairPage) -> Iterator[str]:
     token = "" if fork.token_offset is None else f", token {fork.token_offset}"
     yield (
         f"Step {fork.step}, {sentences.plain(fork.event)}{token}; origin **{plain_text(fork.origin)}**; "
-        f"**{fork.consequence}**: {sentences.CONSEQUENCE[fork.consequence]}."
+        f"**{fork.consequence}**: {sentences.came_of(fork.consequence, fork.effect)}{_why(fork.consequence_reason)}."
     )
+    if fork.margin_evidence:
+        yield f"Margins at the forking token: {plain_text(fork.margin_evidence)}."
+    if page.result.reconvergence is not None:
+        yield f"Together again, for showing only: {sentences.meeting(page.result.reconvergence)}."
     if page.fork is None:
         return
     for name, side in (("A", page.fork.a), ("B", page.fork.b)):
         yield f"{name}:"
         yield fenced("\n".join([side.text, *side.calls]))
+
+
+def _why(reason: str) -> str:
+    return f" ({plain_text(sentences.plain(reason))})" if reason else ""
 
 
 def _files(tree: TreeView) -> Iterator[str]:
@@ -188,7 +196,8 @@ def _forks(forks: Sequence[ForkNode]) -> str:
         [
             (
                 plain_text(fork.task),
-                f"**{fork.consequence}** {sentences.CONSEQUENCE[fork.consequence]}",
+                f"**{fork.consequence}** {sentences.came_of(fork.consequence, fork.effect)}"
+                + _why(fork.consequence_reason),
                 f"step {fork.step}, {sentences.plain(fork.event)}",
                 plain_text(fork.origin),
                 "; ".join(f"{len(branch.runs)}: {code(branch.excerpt[:80])}" for branch in fork.branches),

@@ -43,6 +43,7 @@ CONSEQUENCE = {
     "C4": "a reviewer found that it matters",
     "CU": "what came of it is not recorded",
 }
+_EFFECT = {"consequential": "the work changed, how far is not recorded", "absorbed": "the files came out the same"}
 CONSEQUENCE_SHORT = {
     "C0": "wording only",
     "C1": "absorbed",
@@ -65,6 +66,24 @@ def meaning(run_class: str, status: str) -> str:
     if status == "at_least" and run_class in MEANING_WITHOUT_TOKENS:
         return MEANING_WITHOUT_TOKENS[run_class]
     return MEANING[run_class]
+
+
+def came_of(consequence: str, effect: str) -> str:
+    """What a consequence means; an unknown one still says what is known of it."""
+    if consequence == "CU" and effect in _EFFECT:
+        return _EFFECT[effect]
+    return CONSEQUENCE[consequence]
+
+
+def steps(first: int, n: int) -> str:
+    """Steps of one side of a span.
+
+    >>> steps(3, 4), steps(3, 1), steps(3, 0)
+    ('3 to 6', '3', '–')
+    """  # noqa: RUF002 (a dash on purpose)
+    if not n:
+        return "\N{EN DASH}"
+    return f"{first:,}" if n == 1 else f"{first:,} to {first + n - 1:,}"
 
 
 def meeting(found: Reconvergence) -> str:

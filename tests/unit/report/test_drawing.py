@@ -19,13 +19,13 @@ def test_the_strip_is_cut_around_the_fork_and_keeps_its_offsets() -> None:
     view = fork_view(ForkSide("a", (), strip), ForkSide("b"), token_offset=50)
     assert view.a.strip is not None
     assert (view.a.strip.start, len(view.a.strip.margins)) == (38, STRIP_TOKENS)
-    chart = strip_chart(view.a.strip, 50, "logits")
+    chart = strip_chart(view.a.strip, 50)
     assert [bar.offset for bar in chart.bars if bar.is_fork] == [50]
     assert all(0 <= bar.y <= chart.height for bar in chart.bars)
 
 
 def test_near_ties_are_marked() -> None:
-    chart = strip_chart(Strip((0.1, 3.0, 0.5)), None, "nats")
+    chart = strip_chart(Strip((0.1, 3.0, 0.5)), None)
     assert [bar.is_near for bar in chart.bars] == [True, False, True]
 
 
