@@ -176,7 +176,7 @@ def _print_levels(result: ExperimentResult, out: Console) -> None:
 def _level_rows(level: LevelResult) -> list[list[object]]:
     groups = [(each.arm, each.found) for each in level.by_arm]
     groups += [(f"{each.a} | {each.b}", each.found) for each in level.across]
-    return [[level.level if not place else "", *_row(name, found)] for place, (name, found) in enumerate(groups)]
+    return [[level.level, *_row(name, found)] for name, found in groups]
 
 
 def _row(name: str, found: Disagreement) -> list[object]:

@@ -99,7 +99,8 @@ def _path_said(test: PathResult, p_holm: float | None) -> PathResult:
         return msgspec.structs.replace(test, sentence=f"no test: {test.reason}")
     is_detected = p_holm is not None and p_holm <= LEVEL
     said = "detected: the arms differ beyond what each differs from itself" if is_detected else NOT_DETECTED
-    return msgspec.structs.replace(test, p_holm=p_holm, sentence=said)
+    drawn = " (p from labelings drawn at random with a fixed seed)" if test.method == "sampled" else ""
+    return msgspec.structs.replace(test, p_holm=p_holm, sentence=said + drawn)
 
 
 def _with_success(success: Success, after: dict[str, float]) -> Success:

@@ -105,7 +105,7 @@ def _no_test(n_items: int, n_single: int, n_unknown: int) -> str:
     if not n_items:
         return "nothing to compare at this level"
     if n_single == n_items:
-        return "no item has two runs in each arm: how often an arm differs from itself is not known"
+        return "no item has two runs in each arm"
     if n_unknown == n_items:
         return "every item has an unknown pair"
     return "no item has two runs in each arm and all its pairs known"

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 ALIASED_REASON: Final = "all runs of one arm started before all of the other, so arm and time cannot be told apart"
 _INTERLEAVE: Final = "Run the arms in turn, item by item, in an order drawn by lot."
 _SHOWN: Final = 5
+_A_PAIR: Final = 2
 
 
 def orders(found: Design) -> dict[tuple[str, str], Order]:
@@ -51,7 +52,7 @@ def refuse_uncontrolled(found: Design, arms: Sequence[ArmSummary], success: Succ
     Success on the same items is comparable without repeats: its test is of the balance of flips over items.
     """
     single = next((arm for arm in arms if arm.n_runs == 1), None)
-    if single is not None:
+    if single is not None and len(arms) == _A_PAIR:
         raise EvidenceError(
             f"arm {visible(single.arm, one_line=True)} has one run: nothing can be said of how often it does anything",
             hint=what_would_decide(_n_common(found), None, _fewest(arms)),
@@ -100,7 +101,7 @@ def cautions(
     if found.unplaced:
         made.append(_unplaced(found))
     if found.n_uncommon:
-        made.append(Caution("uncommon-items", f"{_counted(found.n_uncommon, 'item')} of one arm alone are left out."))
+        made.append(Caution("uncommon-items", f"{_counted(found.n_uncommon, 'item')} of one arm alone left out."))
     made += _of_unknowns(levels, success)
     if verifier is not None and verifier.cells_flipping:
         made.append(

@@ -159,7 +159,8 @@ class Flips(msgspec.Struct, frozen=True):
 
     only_a / only_b: items that succeed (more often) under one arm only. n_unknown: common items without a known run in
     an arm. is_means: some item's repeats disagree or are unlike in number, so that per-item means are compared.
-    difference: rate of a minus rate of b. bounds: over all common items, unknown runs taken as failures and as successes.
+    difference: rate of a minus rate of b. bounds: over all common items, unknown runs taken as failures and as
+    successes.
     """
 
     a: str

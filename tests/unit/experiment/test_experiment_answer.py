@@ -125,6 +125,14 @@ def test_one_run_an_arm_is_refused_even_with_an_outcome() -> None:
         asked([known("a", "x", outcome="true"), known("b", "y", outcome="false")])
 
 
+def test_an_arm_of_one_run_beside_two_that_repeat_is_shown_without_a_test() -> None:
+    found = asked([*clean(4), known("c", "c", "t0")], "a", "b", "c")
+    tests = {(across.a, across.b): across.test.p for across in found.levels[0].across}
+    assert tests["a", "b"] is not None
+    assert tests["a", "c"] is tests["b", "c"] is None
+    assert "no-control" in codes(found)
+
+
 def test_single_runs_with_outcomes_give_flips_but_no_test_of_paths() -> None:
     runs = [known(arm, arm, f"t{n}", outcome="true" if arm == "a" else "false") for n in range(7) for arm in "ab"]
     found = asked(runs)
