@@ -33,6 +33,7 @@ class Made:
     tokenizer: str | None = "tok"
     tree: str | None = None
     tests: dict[str, str] | None = None
+    tests_complete: bool = True
     outcome: bool | None = None
     manifest: dict[str, object] = field(default_factory=dict)
     absences: dict[str, str] = field(default_factory=dict)
@@ -75,6 +76,14 @@ def store_of(path: Path, runs: list[Made]) -> StoreHandle:
             _write(writer, run)
         writer.commit()
     return handle
+
+
+def reviewed(handle: StoreHandle, a: str, b: str, judgement: str, *, supersedes: int | None = None) -> int:
+    """Add a reviewer's judgement of a pair; returns its key."""
+    (key,) = handle.db.execute("select coalesce(max(review_key), 0) + 1 from review").fetchone()
+    row = [key, min(a, b), max(a, b), "someone", True, judgement, "because", "2026-01-01", supersedes]
+    handle.db.execute("insert into review values (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+    return key
 
 
 def _write(writer: BatchWriter, run: Made) -> None:
@@ -142,7 +151,7 @@ def _artifacts(writer: BatchWriter, run: Made, key: int) -> None:
                 "suite": ["suite"],
                 "env": ["env"],
                 "layout": ["made"],
-                "complete": [True],
+                "complete": [run.tests_complete],
                 "n_nodes": [len(run.tests)],
                 "n_executed": [executed],
                 "n_failing": [sum(word == "failed" for word in run.tests.values())],

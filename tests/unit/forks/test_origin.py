@@ -109,6 +109,39 @@ CASES: dict[str, tuple[str, list[dict]]] = {
 }
 
 
+EQUAL_IDS = "prompt token ids equal in 2 runs (engine-emitted)"
+NO_SEED = "seed unrecorded: other samples are to be expected"
+EVIDENCE = {
+    "system text": "the system text differs",
+    "user text": "the user text differs",
+    "context edit": "the harness edited the context differently",
+    "other kinds": "after the same record comes completion or user",
+    "observation": "the same call was answered differently",
+    "observation, equal workspace": "the same call on the same workspace tree was answered differently",
+    "observation, other workspace": "the same call met workspace trees that differed already",
+    "observation, own workspace": "the same call met workspace trees that differed already",
+    "greedy": f"{EQUAL_IDS}; temperature 0",
+    "seeded": f"{EQUAL_IDS}; temperature 0.7, seed 7 in all runs",
+    "sampling": f"{EQUAL_IDS}; temperature 0.7, {NO_SEED}",
+    "other seeds": f"{EQUAL_IDS}; temperature 0.7, seeds or temperatures differ",
+    "temperature unrecorded": f"{EQUAL_IDS}; temperature unrecorded",
+    "temperature as requested": f"{EQUAL_IDS}; temperature 0 (as requested)",
+    "prompt ids differ": "prompt token ids differ under equal text",
+    "prompt ids unrecorded": "prompt token ids unrecorded in 2 of 2 runs; temperature unrecorded",
+    "prompt ids unrecorded in one": "prompt token ids unrecorded in 1 of 2 runs; temperature unrecorded",
+    "prompt ids unrecorded, sampling": f"prompt token ids unrecorded in 2 of 2 runs; temperature 0.7, {NO_SEED}",
+    "tokenizer unknown": "the tokenizer is not known to be the same; temperature unrecorded",
+    "producer's digest of the prompt": "prompt token ids equal in 2 runs (by digest); temperature unrecorded",
+    "termination": "1 run(s) ended here by themselves (finished)",
+    "observation cut by the recorder": "the recorder cut observations, and prompt token ids unrecorded in 2 of 2 runs",
+    "damage before": "a record is incomplete before this event: what came first cannot be told",
+    "damage after": f"{EQUAL_IDS}; temperature unrecorded",
+    "damage somewhere": "a record is incomplete before this event: what came first cannot be told",
+    "same text, other tokens": f"{EQUAL_IDS}; temperature 0; the visible text is the same",
+    "same text, other tokens, other prompt": "prompt token ids differ under equal text; the visible text is the same",
+}
+
+
 @pytest.fixture(scope="module")
 def cases(tmp_path_factory):
     """One store with a task per case: case -> (its fork, the fork of the pair)."""
@@ -131,9 +164,20 @@ def cases(tmp_path_factory):
 def test_origin_is_named_from_what_is_recorded(cases, task):
     _, found, places = cases
     (node,) = found[task]
-    assert node.origin == CASES[task][0]
-    assert node.evidence
-    assert places[task].origin == node.origin
+    assert (node.origin, node.evidence) == (CASES[task][0], EVIDENCE[task])
+    assert (node.consequence, node.effect) == ("CU", "unknown")
+    assert node.consequence_reason == "tree unknown in at least one run"
+    assert (places[task].origin, places[task].evidence) == (node.origin, node.evidence)
+
+
+@pytest.mark.parametrize("reason", ["timeout", "crash", "cancelled", "log_truncated"])
+def test_a_run_that_was_cut_off_while_it_went_alike_makes_no_fork(made, reason):
+    handle = made(
+        Made("cut", [user("u"), said("x"), end(reason)], end_reason=reason),
+        Made("whole", [user("u"), said("x"), observation("o"), said("y"), end()]),
+    )
+    assert forks(handle) == []
+    assert first_divergence(handle, 1, 2) is None
 
 
 def test_origin_filter_takes_a_word_with_its_subs(cases):
@@ -151,28 +195,3 @@ def test_evidence_says_what_decided(cases):
     assert "engine-emitted" not in found["producer's digest of the prompt"][0].evidence
     assert "as requested" in found["temperature as requested"][0].evidence
     assert "seed unrecorded" in found["sampling"][0].evidence
-
-
-def test_margins_at_the_forking_token(made):
-    def turn(text: str, ids: tuple[int, ...], margins: tuple[float, ...], unit: str = "nats"):
-        return said(text, token_ids=ids, margins=margins, margin_unit=unit)
-
-    handle = made(
-        Made("x", [turn("a", (5, 6, 7), (3.0, 0.25, 1.0))], task="tie"),
-        Made("y", [turn("b", (5, 8), (3.0, 0.125))], task="tie"),
-        Made("x2", [turn("a", (5, 6), (3.0, 0.25))], task="large"),
-        Made("y2", [turn("b", (5, 8), (3.0, 0.75))], task="large"),
-        Made("x3", [turn("a", (5, 6), (3.0, 0.25))], task="units"),
-        Made("y3", [turn("b", (5, 8), (3.0, 0.125), "logits")], task="units"),
-        Made("x4", [turn("a", (5, 6), (3.0, 0.25))], task="prefix"),
-        Made("y4", [turn("b", (5,), (3.0,))], task="prefix"),
-    )
-    found = {node.task: node for node in forks(handle)}
-    assert (found["tie"].token_offset, found["tie"].margins, found["tie"].margin_unit) == (1, (0.25, 0.125), "nats")
-    assert found["tie"].margin_finding == "near_tie"
-    assert "unrecorded" in found["tie"].margin_evidence
-    assert found["large"].margin_finding == "large_margin"
-    assert found["units"].margin_finding is None
-    assert (found["prefix"].token_offset, found["prefix"].margin_finding) == (1, None)
-    place = first_divergence(handle, 2, 1)
-    assert (place.margin_a, place.margin_b, place.token_offset) == (0.125, 0.25, 1)
