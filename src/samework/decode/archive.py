@@ -1,5 +1,8 @@
 """Archives and compressed streams as sources: read in place, counted as they expand, never unpacked to a path.
 
+An archive that comes from a stream which cannot go back, as the store's own copies do, is first copied as it is, still
+packed, to a file without a name.
+
 Refuses: two members of one name, names that leave the archive, encrypted members, more bytes or a higher ratio than
 the limits allow, methods other than stored, DEFLATE and Zstandard.
 """
@@ -8,7 +11,10 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import struct
+import tempfile
+import weakref
 import zipfile
 import zlib
 from typing import TYPE_CHECKING, BinaryIO, cast
@@ -96,7 +102,7 @@ class ZipSource:
         Raises: InputError: incomplete archive, two members of one name, unsafe or encrypted members.
         LimitExceeded: it claims more than the limits allow.
         """
-        self.packed = packed
+        self.packed = packed = _with_seeking(packed, limits)
         self.path = packed.path
         self.limits = limits
         with packed.open() as stream:
@@ -149,6 +155,83 @@ class ZipSource:
     def names(self) -> list[str]:
         """Names of the members below the common folder, sorted."""
         return sorted(name[len(self.prefix) :] for name in self._members)
+
+
+class _Copied:
+    """A source's bytes in a file without a name, so that they can be read from any place, by several at once."""
+
+    is_dir = False
+
+    def __init__(self, packed: Source, stream: BinaryIO, limits: Limits) -> None:
+        self.path = packed.path
+        n_bytes = 0
+        with tempfile.TemporaryFile() as file:
+            while part := stream.read(1 << 20):
+                n_bytes += len(part)
+                if n_bytes > limits.max_expanded_bytes:
+                    raise LimitExceeded(f"more than {limits.max_expanded_bytes} bytes", place=visible(self.path))
+                file.write(part)
+            file.flush()
+            self.number = os.dup(file.fileno())
+        weakref.finalize(self, os.close, self.number)
+        self.n_bytes = n_bytes
+
+    def open(self) -> BinaryIO:
+        """A fresh stream with a place of its own."""
+        return io.BufferedReader(_Placed(self), 1 << 16)
+
+    def head(self, n_bytes: int = 65536) -> bytes:
+        """The first bytes."""
+        with self.open() as stream:
+            return stream.read(n_bytes)
+
+    def size(self) -> int:
+        """Length, bytes."""
+        return self.n_bytes
+
+    def child(self, name: str) -> Source | None:  # noqa: ARG002 (the protocol's)
+        """A file has none."""
+        return None
+
+    def names(self) -> list[str]:
+        """A file has none."""
+        return []
+
+
+class _Placed(io.RawIOBase):
+    """Reads a copy from a place of its own, and keeps it open."""
+
+    def __init__(self, copy: _Copied) -> None:
+        self.copy = copy
+        self.at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self.at, io.SEEK_END: self.copy.n_bytes}[whence]
+        if start + offset < 0:
+            raise OSError("a place before the beginning")
+        self.at = start + offset
+        return self.at
+
+    def tell(self) -> int:
+        return self.at
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        view = memoryview(buffer)
+        part = os.pread(self.copy.number, len(view), self.at)
+        view[: len(part)] = part
+        self.at += len(part)
+        return len(part)
+
+
+def _with_seeking(packed: Source, limits: Limits) -> Source:
+    with packed.open() as stream:
+        return packed if stream.seekable() else _Copied(packed, stream, limits)
 
 
 class _Member:

@@ -102,6 +102,28 @@ def test_real_archives(shared_path: Callable[..., Path]) -> None:
     assert content(zstd, "samples/s1_epoch_1.json").startswith(b"{")
 
 
+class OneWay(BytesSource):
+    """Bytes that can only be read on, as the store's compressed copies."""
+
+    def open(self) -> io.BufferedReader:
+        packed = zstandard.ZstdCompressor().compress(self.data)
+        return io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(io.BytesIO(packed)))
+
+
+def test_an_archive_from_a_stream_that_cannot_go_back_is_read_like_any() -> None:
+    data = zipped([("a.json", b"[1]"), ("b/c.json", os.urandom(200_000))])
+    whole, one_way = expanded(BytesSource("x.eval", data)), expanded(OneWay("x.eval", data))
+    assert one_way.names() == whole.names()
+    assert one_way.size() == len(data)
+    first = one_way.child("a.json")
+    assert first is not None
+    with first.open() as held:  # two at once, each with its own place
+        assert content(one_way, "b/c.json") == content(whole, "b/c.json")
+        assert held.read() == b"[1]"
+    with pytest.raises(InputError, match="incomplete archive"):
+        expanded(OneWay("x.eval", data[:-5]))
+
+
 def test_plain_files_are_left_as_they_are() -> None:
     source = BytesSource("x", b'{"a":1}')
     assert expanded(source) is source
