@@ -139,7 +139,8 @@ class RunDigester:
         self._prompt_pattern = hashlib.sha256()
         self._n_uncovered = 0
         self._is_covered = self._context_broken = False
-        self._n_ids = self._n_prompts = self._n_producer = self._n_raw = self._n_usage = 0
+        self._n_ids = self._n_prompts = self._n_raw = self._n_usage = 0
+        self._has_producer_ids = self._has_producer_prompts = False
         self._recorder_cut = self._reasoning_hidden = False
 
     def add(self, event: Event) -> EventDigests:
@@ -216,7 +217,7 @@ class RunDigester:
             tokens = ids_digest(self._tokenizer, event.token_ids)
         elif event.token_ids_sha256 is not None:
             tokens = parts_digest(b"producer", event.token_ids_sha256.lower().encode())
-            self._n_producer += 1
+            self._has_producer_ids = True
         if tokens is not None:
             self._n_ids += 1
             self._completion_ids.update(tokens)
@@ -225,7 +226,7 @@ class RunDigester:
         elif event.prompt_ids_sha256 is not None:
             size = "" if event.n_prompt_tokens is None else str(event.n_prompt_tokens)
             prompt = parts_digest(b"producer", event.prompt_ids_sha256.lower().encode(), size.encode())
-            self._n_producer += 1
+            self._has_producer_prompts = True
         self._cover(event, prompt)
         return tokens, prompt
 
@@ -278,7 +279,8 @@ class RunDigester:
         ]
 
     def _token_facets(self) -> list[FacetDigest]:
-        grade = Grade.DIGEST if self._n_producer else Grade.DIRECT
+        ids_grade = Grade.DIGEST if self._has_producer_ids else Grade.DIRECT
+        prompts_grade = Grade.DIGEST if self._has_producer_prompts else Grade.DIRECT
         completion_reason = self._ids_missing(self._n_ids)
         prompt_reason = "context_edited" if self._context_broken else self._ids_missing(self._n_prompts)
         tokenizer = parts_digest(b"tokenizer", (self._tokenizer or "").encode())
@@ -292,14 +294,14 @@ class RunDigester:
                 self._completion_ids.digest() if completion_reason is None else None,
                 tokenizer,
                 completion_reason,
-                grade if completion_reason is None else Grade.NONE,
+                ids_grade if completion_reason is None else Grade.NONE,
             ),
             self._token_facet(
                 "prompt_tokens",
                 seen if prompt is None else prompt,
                 pattern,
                 prompt_reason,
-                Grade.IMPLIED if prompt is None or self._is_covered else grade,
+                Grade.IMPLIED if prompt is None or self._is_covered else prompts_grade,
             ),
         ]
 

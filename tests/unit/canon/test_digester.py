@@ -209,3 +209,10 @@ def test_times_and_ids_of_records_are_no_content() -> None:
 
 def test_numbers_keep_their_value() -> None:
     assert json.loads(canonical_arguments(f'{{"a":{math.pi}}}')) == {"a": math.pi}
+
+
+def test_a_producers_prompt_digest_does_not_lower_the_grade_of_recorded_ids() -> None:
+    digester = RunDigester(tokenizer="t")
+    digester.add(Event(EventKind.COMPLETION, "a", token_ids=(1, 2), prompt_ids_sha256="ab"))
+    grades = {facet.facet: facet.grade for facet in digester.facets()}
+    assert (grades["completion_tokens"], grades["prompt_tokens"]) == (Grade.DIRECT, Grade.DIGEST)
