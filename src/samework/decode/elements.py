@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
     from samework.model.reader import Source
 
-_STRUCTURE = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?P<end>"|\\?\Z)|[\[\]{}]', re.DOTALL)
+_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_WHOLE_STRING = re.compile(_STRING, re.DOTALL)
+_TO_BRACKET = re.compile(rb'(?:[^"\[\]{}]++|' + _STRING + rb")*+([\[\]{}])", re.DOTALL)
 _SCALAR = re.compile(rb"[^\s,\[\]{}:\"]+")
 _SPACE = re.compile(rb"[ \t\r\n]*")
 _FIRST_READ_BYTES = MIB
@@ -139,18 +141,15 @@ class _Cursor:
         """Length of the string, object or list here."""
         depth, done = 0, 0
         while True:
-            for found in _STRUCTURE.finditer(self.buffer, self.at + done):
-                mark = found.group()
-                if mark.startswith(b'"'):
-                    if found.group("end") != b'"':
-                        break  # the string goes on beyond the buffer
-                elif mark in b"[{":
-                    depth += 1
-                else:
-                    depth -= 1
-                done = found.end() - self.at
-                if depth == 0:
-                    return done
+            if self.buffer[self.at : self.at + 1] == b'"':
+                if (found := _WHOLE_STRING.match(self.buffer, self.at)) is not None:
+                    return found.end() - self.at
+            else:
+                while (found := _TO_BRACKET.match(self.buffer, self.at + done)) is not None:
+                    depth += 1 if found[1] in b"[{" else -1
+                    done = found.end() - self.at
+                    if depth == 0:
+                        return done
             if len(self.buffer) - self.at > self.limits.max_document_bytes:
                 raise self._stop(f"a value of more than {self.limits.max_document_bytes} bytes", "limit-exceeded")
             if not self._fill():

@@ -73,7 +73,8 @@ class Sample:
         transcript = as_dict(sample.get("transcript"))
         pooled = as_dict(sample.get("events_data"))
         self.attachments = as_dict(sample.get("attachments")) | as_dict(transcript.get("content"))
-        self.pool = as_list(pooled.get("messages")) or as_list(sample.get("message_pool"))
+        self.pool = [as_dict(each) for each in as_list(pooled.get("messages")) or as_list(sample.get("message_pool"))]
+        self.in_pool = {id(message) for message in self.pool}
         self.main = Thread("", "", "")
         self.threads: dict[str, Thread] = {"": self.main}
         self.results: dict[str, dict[str, object]] = {}
@@ -150,20 +151,21 @@ class Sample:
 
     def _call(self, thread: Thread, event: dict[str, object], choices: list[dict[str, object]]) -> None:
         time = as_text(event.get("timestamp"))
-        raw, told = self._input(event)
+        raw = self._input(event)
         n_same = next((n for n, (a, b) in enumerate(zip(thread.raw, raw, strict=False)) if a is not b and a != b), None)
         n_same = min(len(thread.raw), len(raw)) if n_same is None else n_same
-        keys = thread.seen[:n_same] + [message.key for message in told[n_same:]]
+        told = [self._told(message) for message in raw[n_same:]]  # what stands as before need not be read again
+        keys = thread.seen[:n_same] + [message.key for message in told]
         n_kept, first_new = continuation(thread.seen, keys)
         if n_kept < len(thread.seen):
             said = [f"the conversation goes on from its first {n_kept} messages"]
-            said += [f"{each.key[0]}: {each.key[1]}" for each in told[n_kept:first_new]]
+            said += [f"{each.key[0]}: {each.key[1]}" for each in told[n_kept - n_same : first_new - n_same]]
             thread.records.append(Event(EventKind.CONTEXT_EDIT, "\n".join(said), time=time, offset=self.offset))
         tools = event.get("tools")
         if tools and (text := compact(self._resolved(tools, 0))) != thread.tools:
             thread.tools = text
             thread.records.append(Event(EventKind.TOOLS, text, time=time, offset=self.offset))
-        for message in told[first_new:]:
+        for message in told[first_new - n_same :]:
             self._add(thread, message)
         made = self._message(as_dict(choices[0].get("message")) | {"role": "assistant"}, event, choices[0])
         if made.native is not None:
@@ -186,24 +188,24 @@ class Sample:
         else:
             thread.records.extend(message.events)
 
-    def _input(self, event: dict[str, object]) -> tuple[list[object], list[Told]]:
-        """Messages of a call, as recorded and as read; references into the pool are (start, end) pairs."""
-        raw: list[object] = []
-        told: list[Told] = []
+    def _input(self, event: dict[str, object]) -> list[dict[str, object]]:
+        """Messages of a call, as recorded; references into the pool are (start, end) pairs."""
+        raw: list[dict[str, object]] = []
         for span in as_list(event.get("input_refs")):
             start, end, *_ = [*map(as_count, as_list(span)), None, None]
             if start is None or end is None or end > len(self.pool):
                 self.lost.add(f"messages {shortened(compact(span), 40)} of the pool")
-                continue
-            for place in range(start, end):
-                if place not in self._pooled:
-                    self._pooled[place] = self._message(as_dict(self.pool[place]))
-                raw.append(self.pool[place])
-                told.append(self._pooled[place])
-        for message in as_dicts(event.get("input")):
-            raw.append(message)
-            told.append(self._message(message))
-        return raw, told
+            else:
+                raw += self.pool[start:end]
+        return raw + as_dicts(event.get("input"))
+
+    def _told(self, message: dict[str, object]) -> Told:
+        """A message as read; one of the pool is read once."""
+        if id(message) not in self.in_pool:
+            return self._message(message)
+        if id(message) not in self._pooled:
+            self._pooled[id(message)] = self._message(message)
+        return self._pooled[id(message)]
 
     def _finish(self) -> None:
         """What came after the last model call: the sample's own messages, else the results of open calls."""
