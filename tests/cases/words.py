@@ -13,12 +13,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import samework as sw
+from samework.decode.source import FileSource
+from samework.ingest.detect import detect
+from samework.model.records import SuiteReport
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from samework.model.results import IngestSummary
+    from samework.model.results import IngestSummary, PairResult
 
 
 @dataclass(frozen=True)
@@ -76,5 +79,48 @@ WORDS: dict[str, Callable[[Left], Any]] = {
     "skipped": lambda left: left.summary.n_skipped,
     "steps": lambda left: left.one("select count(*) from event where kind <> 'observation'"),
     "claimed": _claimed_steps,
+    "total_tokens": lambda left: left.one("select sum(prompt_tokens + completion_tokens) from call_usage"),
     "mismatch": lambda left: left.one("select count(*) > 0 from defect where code = 'totals-differ'"),
 }
+
+
+def two_reports(first: Path, second: Path, folder: Path) -> PairResult:
+    """Compare two runs that differ in their test reports alone: one suite, one environment."""
+    for arm, path in (("a", first), ("b", second)):
+        (folder / arm).mkdir(parents=True)
+        shutil.copyfile(path, folder / arm / path.name)
+        run = {"task": "t", "arm": arm, "tests": [{"report": path.name, "suite": "s", "env": "e"}]}
+        (folder / arm / "run.json").write_text(json.dumps(run))
+    with sw.create(folder / "store") as store:
+        store.ingest(folder / "a", folder / "b")
+        return store.compare("t:a:1", "t:b:1")
+
+
+def report(path: Path) -> SuiteReport:
+    """The one test report in a file, by the reader that claims it."""
+    source = FileSource(path)
+    (found,) = [each for each in detect(source).read(source) if isinstance(each, SuiteReport)]
+    return found
+
+
+def tests(found: SuiteReport) -> dict[str, set[str]]:
+    """`tests`, `ids`: nodes, each with its outcomes."""
+    nodes: dict[str, set[str]] = {}
+    for one in found.outcomes:
+        nodes.setdefault(one.node, set()).add(one.outcome.value)
+    return nodes
+
+
+def count_of(found: SuiteReport, outcome: str) -> int:
+    """`passed`, `failed`: nodes with that outcome and no other."""
+    return sum(outcomes == {outcome} for outcomes in tests(found).values())
+
+
+def has_conflict(found: SuiteReport) -> bool:
+    """`conflict`: a node with more than one outcome."""
+    return any(len(outcomes) > 1 for outcomes in tests(found).values())
+
+
+def verdict(pair: PairResult) -> str:
+    """`verdict`: the class, or `tests differ` where the tests facet says so."""
+    return "tests differ" if pair.facets["tests"].verdict == "different" else str(pair.run_class)

@@ -6,6 +6,7 @@ import json
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from samework.equivalence.differing_tests import differing_tests
 from samework.equivalence.judge import Judgement, judge
 from samework.equivalence.lattice import ANOMALIES
 from samework.equivalence.signatures import RunSignature, load_signatures
@@ -52,7 +53,13 @@ def compare(handle: StoreHandle, key_a: int, key_b: int, *, strict: bool = False
         possible=judged.placement.possible,
         anomalies=anomalies_of(a, b, judged),
         facets={facet.value: verdict for facet, verdict in judged.facets.items()},
-        notes=notes_of(a, b, judged),
+        notes=notes_of(a, b, judged) + _test_notes(handle, a, b, judged),
+    )
+
+
+def _test_notes(handle: StoreHandle, a: RunSignature, b: RunSignature, judged: Judgement) -> tuple[str, ...]:
+    return (
+        differing_tests(handle, a.run_key, b.run_key) if judged.facets[Facet.TESTS].verdict is Verdict.DIFFERENT else ()
     )
 
 

@@ -62,7 +62,7 @@ class AnthropicMessages:
             return 0.92
         messages = as_dicts(_request(first).get("messages"))
         has_blocks = any(
-            part.get("type") in {"tool_use", "tool_result", "thinking"}
+            as_text(part.get("type")) in {"tool_use", "tool_result", "thinking"}
             for one in messages
             for part in as_dicts(one.get("content"))
         )
@@ -80,7 +80,7 @@ class AnthropicMessages:
             else:
                 yield from reading.add(item)
         yield from reading.finish()
-        if not reading.n_runs:
+        if not reading.n_read:
             raise DamagedRecord("no message of the Messages API", place=visible(source.path))
 
 
@@ -150,6 +150,7 @@ class _Reading:
 
     def __init__(self) -> None:
         self.n_runs = 0
+        self.n_read = 0
         self.conversation: Conversation | None = None
         self.seen: list[tuple[object, ...]] = []
         self.facts: set[str] = set()
@@ -190,6 +191,7 @@ class _Reading:
 
     def _single(self, message: dict[str, object], item: Item) -> Iterator[Record]:
         """A message of its own in a list of them."""
+        self.n_read += 1
         if self.conversation is None:
             yield from self._begin({}, {}, item)
         if self.conversation is not None:
@@ -200,6 +202,7 @@ class _Reading:
                     yield from self.conversation.answer(one, None, item.offset)
 
     def _call(self, request: dict[str, object], reply: dict[str, object] | None, item: Item) -> Iterator[Record]:
+        self.n_read += 1
         messages = [*_system(request.get("system"))]
         for one in as_dicts(request.get("messages")):
             messages += message_of(one)

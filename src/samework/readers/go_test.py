@@ -69,7 +69,7 @@ class GoTest:
 
 def _is_event(event: dict[str, object]) -> bool:
     named = as_name(event.get("Package")) or as_name(event.get("ImportPath"))
-    return event.get("Action") in _ACTIONS and named is not None
+    return as_name(event.get("Action")) in _ACTIONS and named is not None
 
 
 class _Reading:

@@ -64,7 +64,7 @@ class Llamacpp:
             else:
                 yield from reading.add(item)
         yield from reading.finish()
-        if not reading.n_runs:
+        if not reading.n_read:
             raise DamagedRecord("no reply of llama.cpp's /completion", place=visible(source.path))
 
 
@@ -85,6 +85,7 @@ class _Reading:
 
     def __init__(self) -> None:
         self.n_runs = 0
+        self.n_read = 0
         self.is_open = False
         self.said = ""
         self.facts: set[str] = set()
@@ -104,6 +105,7 @@ class _Reading:
             reason = f"no reply: an object with {keys}"
             yield from self.damaged(Damage(item.offset, item.n_bytes, reason, "unknown-record"))
             return
+        self.n_read += 1
         if reply.get("stop") is False and "timings" not in reply:
             self.chunks.append(reply)
             return

@@ -1,8 +1,8 @@
 """TAP reports (Test Anything Protocol, versions 12 to 14): test points by their descriptions, subtests below them.
 
 A point is known by its description; points of one level that share one are numbered in order. `# SKIP` is skipped,
-`# TODO` an expected failure (passed: xpassed). Complete iff the plan counts as many points as are listed and nobody
-bailed out. Refuses what has neither plan nor point.
+`# TODO` an expected failure (passed: xpassed). Complete iff the plan counts as many points as are listed, nobody
+bailed out, and the last point ends with its line. Refuses what has neither plan nor point.
 """
 
 from __future__ import annotations
@@ -62,11 +62,15 @@ class Tap:
         """
         text = read_bytes(source).removeprefix(BOM).decode("utf-8", "replace")
         reading = _Reading()
-        for line in text.split("\n"):
+        *lines, last = text.split("\n")
+        for line in lines:
             reading.line(line.rstrip("\r"))
-        if reading.plans.get(0) is None and not reading.n_points:
+        is_cut = _POINT.fullmatch(last.lstrip(" ")) is not None  # its directive may be missing
+        if not is_cut:
+            reading.line(last)
+        if reading.plans.get(0) is None and not reading.n_points and not is_cut:
             raise DamagedRecord("no TAP report: neither a plan nor a test point", place=visible(source.path))
-        yield reading.report(is_cut=bool(text) and not text.endswith("\n"))
+        yield reading.report(is_cut=is_cut)
 
 
 class _Point:
@@ -149,7 +153,8 @@ class _Reading:
             nodes.findings.append(f"bailed out: {shortened(self.bailed, 200)}")
         rules = (
             (self.bailed is not None, "bailed_out"),
-            (plan is None, "cut" if is_cut else "plan_unrecorded"),
+            (is_cut, "cut"),
+            (plan is None, "plan_unrecorded"),
             (bool(self.mismatches) or orphans > 0, "count_mismatch"),
         )
         return nodes.report(Tap.name, next((reason for holds, reason in rules if holds), None), n_collected=plan)
