@@ -126,12 +126,6 @@ CHANGED = {
     "other tests, tree unrecorded",
     "tool use, other outcome",
 }
-    "refuted by an incomplete report",
-    "other tree, same tests",
-    "other tests",
-    "other tests, tree unrecorded",
-    "tool use, other outcome",
-}
 AT_LEAST = {"incomplete reports that agree", "other tree, tests unrecorded", "other tree, nothing ran"}
 
 
