@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import msgspec
 import pytest
@@ -29,6 +30,11 @@ SECRETS = [
     ("mail to someone@example.org", "someone@"),
     ("q8Zr2LxV7nB4kT9wYd3HcJ6m", "q8Zr2LxV"),
     ("export GITHUB_TOKEN=ghp_abcdefghijklmnop0123456789", "ghp_abc"),
+    ("https://example.org/?q=1&token=abcd1234efgh", "abcd1234"),
+    ("url=x:password=hunter2x", "hunter2x"),
+    ("PGPASSWORD=hunter2x psql", "hunter2x"),
+    ('{"clientSecret": "hunter2x"}', "hunter2x"),
+    ('{"command": "cat .env\\npassword=hunter2x"}', "hunter2x"),
 ]
 PLAIN = [
     "max_tokens=4096",
@@ -65,6 +71,15 @@ def test_two_secrets_are_still_told_apart() -> None:
 def test_no_presenter_shows_a_secret_wherever_it_stands(text: str, secret: str) -> None:
     for render in (render_html, render_markdown, render_json):
         assert secret not in render(pair(text))
+
+
+@pytest.mark.parametrize("unit", ["key_", "a_", "a.", "a-", "1", "secret=", "://a:", "a@b.", "eyJaaaaaaaa-", "aB1"])
+def test_time_is_linear_in_the_text_whatever_it_holds(unit: str) -> None:
+    """A quadratic look at a million characters would take hours, not seconds."""
+    text = unit * (1_000_000 // len(unit))
+    began = time.process_time()
+    Redactor().text(text)
+    assert time.process_time() - began < 20
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8"), max_size=80) | st.sampled_from([text for text, _ in SECRETS]))
