@@ -248,8 +248,8 @@ class _Member:
         """A stream that counts and checks the member's CRC at its end."""
         stream = self.archive.packed.open()
         member = self.member
-        stream.seek(member.header_offset)
-        header = stream.read(_LOCAL_HEADER.size)
+        stream.seek(max(member.header_offset, 0))  # a directory that lies about its place gives less than zero
+        header = stream.read(_LOCAL_HEADER.size) if member.header_offset >= 0 else b""
         if len(header) < _LOCAL_HEADER.size or not header.startswith(ZIP_MAGICS[0]):
             stream.close()
             raise InputError("damaged archive (no header where one should be)", place=visible(self.path))

@@ -85,7 +85,7 @@ def _first(source: Source, program: Program, survey: Survey, strand: Strand) -> 
         if place == len(bounds) or item.offset < bounds[place][0] or item.offset in survey.copies:
             continue
         counts = strand.agent is not None or not _is_replayed(survey, item.value)
-        other += not counts and item.value.get("type") in MESSAGES
+        other += not counts and as_text(item.value.get("type")) in MESSAGES
         yield from talk.add(item.value, item.offset, len(item.raw), counts=counts)
     yield from _findings(survey, other)
     yield from talk.finish()

@@ -235,7 +235,7 @@ class Conversation:
             yield from self._later(Event(EventKind.USER, text, time=time, offset=offset))
 
     def _system(self, value: dict[str, object], offset: int, time: str | None) -> Iterator[Record]:
-        kind = value.get("subtype")
+        kind = as_text(value.get("subtype"))
         if kind in {"compact_boundary", "microcompact_boundary"}:
             yield from self._edit_of_boundary()
             text = as_text(value.get("content")) or str(kind)

@@ -115,7 +115,7 @@ class Survey:
         if not isinstance(value, dict):
             return
         self._describe(value)
-        kind = value.get("type")
+        kind = as_text(value.get("type"))
         if kind in MESSAGES and self._is_copy(value):
             self.n_copies += 1
             self.copies.add(line.offset)
@@ -149,10 +149,10 @@ class Survey:
         session = as_text(value.get("sessionId")) or as_text(value.get("session_id"))
         fork = as_text(as_dict(value.get("forkedFrom")).get("sessionId"))
         self.forked_from = self.forked_from or fork
-        if session is not None and (value.get("type") in MESSAGES or self.session is None):
+        if session is not None and (as_text(value.get("type")) in MESSAGES or self.session is None):
             self.session = session
             is_new = session not in self.sessions[-MAX_STRANDS:]
-            if value.get("type") in MESSAGES and is_new and len(self.sessions) < MAX_STRANDS:
+            if as_text(value.get("type")) in MESSAGES and is_new and len(self.sessions) < MAX_STRANDS:
                 self.sessions.append(session)
 
     def _is_copy(self, value: dict[str, object]) -> bool:

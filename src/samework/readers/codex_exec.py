@@ -106,7 +106,7 @@ class _Printed:
 
     def add(self, value: dict[str, object], offset: int, n_bytes: int) -> Iterator[Record]:
         """Records of one line."""
-        kind = value.get("type")
+        kind = as_text(value.get("type"))
         if kind in {"item.started", "item.updated", "item.completed"}:
             item = as_dict(value.get("item"))
             if as_text(item.get("type")) is None:

@@ -198,7 +198,7 @@ class _Identity:
             for field, value, where in facts:
                 if value is not None and value != "":
                     yield ManifestFact(field, value, source, where=where)
-        if meta.get("model_provider") in _HOSTED:
+        if as_text(meta.get("model_provider")) in _HOSTED:
             for field in _HOSTED_UNOBSERVABLE:
                 yield ManifestFact(field, absence=Absence.UNOBSERVABLE, where="session_meta.model_provider")
 
@@ -264,7 +264,7 @@ class _Rollout:
         if not isinstance(value, dict):
             yield Damage(line.offset, len(line.raw), f"line {line.number}: no object")
             return
-        kind, payload, time = value.get("type"), value.get("payload"), as_text(value.get("timestamp"))
+        kind, payload, time = as_text(value.get("type")), value.get("payload"), as_text(value.get("timestamp"))
         self.time = time
         if not isinstance(payload, dict):
             yield from self._legacy(value, line)
@@ -415,7 +415,7 @@ class _Rollout:
             self.step.outputs.append(event)
 
     def _message(self, payload: dict[str, object], offset: int, time: str | None) -> Iterator[Record]:
-        kind = payload.get("type")
+        kind = as_text(payload.get("type"))
         if kind == "token_count":
             yield from self._token_count(payload, offset, time)
         elif kind in {"task_started", "turn_started"}:

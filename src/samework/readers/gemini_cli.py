@@ -91,7 +91,7 @@ class _Talk:
 
     def message(self, value: dict[str, object], offset: int, n_bytes: int, *, counts: bool = True) -> Iterator[Record]:
         """Records of one message. counts: False where its tokens are counted in another run."""
-        kind, time = value.get("type"), as_text(value.get("timestamp"))
+        kind, time = as_text(value.get("type")), as_text(value.get("timestamp"))
         if not isinstance(value.get("content", ""), str | list | dict):
             yield Damage(offset, n_bytes, "a message whose content is no text")
         elif kind == "user":
@@ -325,7 +325,7 @@ class _Printed:
     def add(self, value: dict[str, object], offset: int) -> Iterator[Record]:
         """Records of one line."""
         yield from self.started(value)
-        kind, time = value.get("type"), as_text(value.get("timestamp"))
+        kind, time = as_text(value.get("type")), as_text(value.get("timestamp"))
         if kind == "message" and value.get("role") == "assistant":
             yield from self._open(offset, time)
             if self.step is not None:

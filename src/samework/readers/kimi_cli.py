@@ -106,7 +106,7 @@ class _Facts:
                 self._look(value, item.offset)
 
     def _look(self, value: dict[str, object], offset: int) -> None:
-        kind = value.get("type")
+        kind = as_text(value.get("type"))
         if kind == "metadata":
             self.version = self.version or as_text(value.get("protocol_version"))
             self.started = self.started or as_moment(value.get("created_at"))
@@ -205,7 +205,7 @@ class _Wire:
                 yield Event(EventKind.TOOLS, text, time=time, offset=offset)
 
     def _loop(self, event: dict[str, object], offset: int, n_bytes: int, time: str | None) -> Iterator[Record]:
-        kind = event.get("type")
+        kind = as_text(event.get("type"))
         if kind == "step.begin":
             yield from self._flush()
             self.step, self.is_ended, self.end = Step(as_text(event.get("uuid")), offset, time), False, None
@@ -234,7 +234,7 @@ class _Wire:
 
     def _fill(self, step: Step, event: dict[str, object], offset: int, time: str | None) -> None:
         """Add a part, a call, or the end of a step."""
-        kind = event.get("type")
+        kind = as_text(event.get("type"))
         if kind == "tool.call":
             step.calls.append(object_call(event.get("name"), event.get("args"), event.get("toolCallId")))
         elif kind == "step.end":
@@ -247,7 +247,7 @@ class _Wire:
                 self.end = RunEnd(EndReason.LIMIT, reason, time)
         else:
             part = as_dict(event.get("part"))
-            if part.get("type") in {"think", "thinking"}:
+            if as_text(part.get("type")) in {"think", "thinking"}:
                 shown = as_text(part.get("think")) or as_text(part.get("thinking"))
                 step.reasoning += [shown] if shown else []
                 step.is_hidden = step.is_hidden or not shown
