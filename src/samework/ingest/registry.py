@@ -32,6 +32,8 @@ BUILT_IN = (
     "gemini_cli",
     "kimi_cli",
     "copilot_cli",
+    "opencode",
+    "goose",
     "inspect_log",
     "atif",
     "harbor",
