@@ -47,7 +47,7 @@ def by_hand(ways: list[list[dict]], facet: str) -> tuple[bool, bool, bool, bool]
 
 
 @given(ways_of_leaves)
-@settings(deadline=None)
+@settings(deadline=None, max_examples=300)
 def test_shares_and_consequence_equal_a_count_over_all_pairs(ways):
     keys = iter(range(100))
     found = fork_consequence([[facts(next(keys), one) for one in way] for way in ways])
@@ -78,7 +78,7 @@ against = st.sets(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=5)
 
 
 @given(st.lists(st.lists(cell, min_size=1, max_size=3), min_size=2, max_size=4), against)
-@settings(deadline=None)
+@settings(deadline=None, max_examples=300)
 def test_refuted_cells_part_branches_as_refuted_pairs_of_runs_do(ways, pairs):
     runs = [[RunFacts(10 * x + y, "r", "t", "a") for y, _ in enumerate(way)] for x, way in enumerate(ways)]
     cells = {run.run_key: (ways[x][y][1],) for x, way in enumerate(runs) for y, run in enumerate(way)}

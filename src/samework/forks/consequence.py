@@ -6,6 +6,7 @@ difference inside a branch), see `splits`. What is unknown stays so: an unknown 
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -59,10 +60,10 @@ class _Facets(msgspec.Struct, frozen=True):
     by_incomplete: bool
 
     def shares(self) -> dict[str, tuple[str, ...]]:
-        """Facets by whose share the difference is; a facet that no run has is in none of them."""
+        """Facets by whose share the difference is; an outcome that no run has is asked for only where it stands alone."""
         known = [name for name, ways in self.labels.items() if any(label is not None for way in ways for label in way)]
         stands = ("tests" if "tests" in known else "outcome",)
-        asked = {"actions", *(stands if self.treeless else ("tree", "tests")), *known}
+        asked = {"actions", "observations", *(stands if self.treeless else ("tree", "tests")), *known}
         return {
             "own": tuple(name for name, found in self.splits.items() if found is Split.DIFFERS),
             "later": tuple(name for name in known if differs_inside(self.labels[name])),
@@ -86,10 +87,10 @@ def fork_consequence(ways: Ways, *, refuted: Refuted | None = None, review: Revi
 
 
 def _facets(ways: Ways, refuted: Refuted) -> _Facets:
-    labels = {name: labels_of(ways, [_whole(name)]) for name in _WHOLE[:-1]}
+    labels = {name: labels_of(ways, [attrgetter(name)]) for name in _WHOLE[:-1]}
     labels["tree"] = labels_of(ways, [_form("tree", place) for place in range(len(ways[0][0].tree))])
     labels["tests"] = labels_of(ways, [_form("tests", place) for place in range(len(ways[0][0].tests))])
-    labels["outcome"] = labels_of(ways, [_whole("outcome")])
+    labels["outcome"] = labels_of(ways, [attrgetter("outcome")])
     splits = {name: split(found) for name, found in labels.items()}
     if splits["tests"] is Split.SAME and not all(run.ran for way in ways for run in way):
         splits["tests"] = Split.UNKNOWN
@@ -99,13 +100,6 @@ def _facets(ways: Ways, refuted: Refuted) -> _Facets:
     treeless = all(run.kind != RunKind.CODING for way in ways for run in way)
     has_tree = any(label is not None for way in labels["tree"] for label in way)
     return _Facets(labels, splits, treeless and not has_tree, by_incomplete)
-
-
-def _whole(name: str) -> Callable[[RunFacts], Codes]:
-    def codes(run: RunFacts) -> Codes:
-        return getattr(run, name)  # type: ignore[no-any-return]
-
-    return codes
 
 
 def _form(name: str, place: int) -> Callable[[RunFacts], Codes]:

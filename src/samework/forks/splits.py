@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from enum import StrEnum
 from itertools import combinations
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from samework.equivalence.signatures import Value
@@ -59,18 +60,21 @@ def labels_of(ways: Ways, forms: Sequence[Callable[[RunFacts], Codes]]) -> Label
 
     A form that all runs share wins over a stronger one that some lack, so that equality stays one of digests.
     """
-    runs = [run for way in ways for run in way]
-    best: Callable[[RunFacts], Codes] | None = None
+    n_runs = sum(map(len, ways))
+    best: list[list[Codes]] = []
     best_code: Value = None
     best_size = 0
     for form in forms:
-        sizes = Counter(code for code in (form(run)[0] for run in runs) if code is not None)
-        code, size = max(sizes.items(), key=lambda item: item[1], default=(None, 0))
+        codes = [list(map(form, way)) for way in ways]
+        sizes = Counter([code for way in codes for code, _ in way if code is not None])
+        code, size = max(sizes.items(), key=itemgetter(1), default=(None, 0))
         if size > best_size:
-            best, best_code, best_size = form, code, size
-    if best is None:
-        return tuple(tuple(None for _ in way) for way in ways)
-    return tuple(tuple(best(run)[1] if best(run)[0] == best_code else None for run in way) for way in ways)
+            best, best_code, best_size = codes, code, size
+        if best_size == n_runs:
+            break
+    if not best:
+        return tuple((None,) * len(way) for way in ways)
+    return tuple(tuple([value if code == best_code else None for code, value in way]) for way in best)
 
 
 def _disjoint(sets: set[frozenset[Value]]) -> bool:
