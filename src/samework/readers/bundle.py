@@ -169,6 +169,9 @@ def _run_file(file: Source) -> tuple[RunFile, list[str]]:
         run = msgspec.convert(value, RunFile)
     except msgspec.ValidationError as error:
         raise InputError(_sentence(str(error)), place=visible(file.path), code="bad-run-json") from error
+    except UnicodeEncodeError as error:  # of a name, or of text in the place of something else
+        reason = "a name or value holds half of a surrogate pair"
+        raise InputError(reason, place=visible(file.path), code="bad-run-json") from error
     if run.tree is not None:
         given = frozenset(key for key in TreeReference.__struct_fields__ if getattr(run.tree, key) is not None)
         if given not in _TREE_FORMS:

@@ -237,7 +237,7 @@ def _odd_value(value: object, offset: int, number: int, n_bytes: int) -> Iterato
             continue
         try:
             fields[name] = msgspec.convert(given, _HINTS[name])
-        except msgspec.ValidationError as error:
+        except (msgspec.ValidationError, UnicodeEncodeError) as error:  # the latter of half a surrogate pair
             yield _unusable(offset, number, name, str(error))
     calls: tuple[ToolCall, ...] = ()
     try:
