@@ -17,24 +17,60 @@ if TYPE_CHECKING:
 
 HEAD_BYTES = 65536
 MIN_CONFIDENCE = 0.3
-_LIKE: dict[str, frozenset[str]] = {
-    "a SWE-agent trajectory": frozenset({"trajectory", "history", "info", "environment", "replay_config"}),
-    "a mini-swe-agent trajectory": frozenset({"messages", "info", "trajectory_format", "instance_id"}),
-    "predictions for SWE-bench": frozenset({"instance_id", "model_patch", "model_name_or_path"}),
-    "a tau-bench result": frozenset({"task_id", "traj", "reward", "trial"}),
-    "a Codex rollout": frozenset({"timestamp", "type", "payload"}),
-    "OpenAI chat completions": frozenset({"messages", "choices", "model", "request", "response", "object"}),
-    "events of a bundle": frozenset({"kind", "text", "tool_calls", "call_id", "token_ids"}),
-    "a pytest-json-report": frozenset({"tests", "summary", "collectors", "exitcode", "root", "environment"}),
-    "a Claude Code session (no reader yet)": frozenset({"sessionId", "parentUuid", "uuid", "isSidechain", "cwd"}),
-    "an ATIF trajectory": frozenset({"schema_version", "steps", "agent", "final_metrics"}),
-    "an Inspect log": frozenset({"eval", "plan", "samples", "results", "stats", "version"}),
-    "an OpenHands event": frozenset({"source", "action", "observation", "args", "history", "instance"}),
-    "OpenTelemetry spans (no reader yet)": frozenset({"resourceSpans", "traceId", "spanId", "scopeSpans"}),
+_LIKE: dict[str, tuple[str, frozenset[str]]] = {
+    slug: (name, frozenset(keys.split()))
+    for slug, name, keys in (
+        ("swe_agent", "a SWE-agent trajectory", "trajectory history info environment replay_config"),
+        ("mini_swe_agent", "a mini-swe-agent trajectory", "messages info trajectory_format instance_id"),
+        ("predictions", "predictions for SWE-bench", "instance_id model_patch model_name_or_path"),
+        (
+            "swebench_report",
+            "a SWE-bench report",
+            "FAIL_TO_PASS PASS_TO_PASS FAIL_TO_FAIL PASS_TO_FAIL tests_status resolved",
+        ),
+        ("tau_bench", "a tau-bench result", "task_id traj reward trial"),
+        ("tau2", "tau2 results", "simulations tasks info timestamp"),
+        ("codex_rollout", "a Codex rollout", "timestamp type payload"),
+        ("openai_chat", "OpenAI chat completions", "messages choices model request response object"),
+        ("openai_responses", "OpenAI Responses", "object output previous_response_id instructions"),
+        ("anthropic_messages", "Anthropic Messages", "role content stop_reason stop_sequence usage"),
+        ("llamacpp", "a llama.cpp completion", "content tokens tokens_predicted generation_settings timings prompt"),
+        ("events_jsonl", "events of a bundle", "kind text tool_calls call_id token_ids"),
+        ("pytest_json", "a pytest-json-report", "tests summary collectors exitcode root environment"),
+        ("ctrf", "a CTRF report", "reportFormat specVersion results"),
+        ("jest", "a Jest report", "numTotalTests numPassedTests testResults success"),
+        ("go_test", "go test -json", "Time Action Package Test Output"),
+        ("claude_code", "a Claude Code session", "sessionId parentUuid uuid isSidechain cwd"),
+        ("gemini_cli", "a Gemini CLI session", "sessionId projectHash startTime lastUpdated messages"),
+        ("opencode", "an OpenCode export", "info messages parts sessionID"),
+        ("kimi_cli", "a Kimi CLI log", "protocol_version event usage timestamp"),
+        ("copilot_cli", "a Copilot CLI log", "type data id parentId timestamp"),
+        ("atif", "an ATIF trajectory", "schema_version steps agent final_metrics"),
+        ("harbor", "a Harbor trial", "trial_name task_name task_checksum verifier_result agent_result"),
+        ("inspect_log", "an Inspect log", "eval plan samples results stats version"),
+        ("openhands_v0", "OpenHands output", "source action observation args history instance test_result"),
+        ("openhands_v1", "OpenHands events", "kind source id timestamp tool_call_id"),
+        ("otel_genai", "OpenTelemetry spans", "resourceSpans traceId spanId scopeSpans spanContext"),
+        ("openinference", "OpenInference spans", "openinference.span.kind llm.model_name attributes context"),
+        ("mlflow", "an MLflow trace", "info data spans"),
+        ("langfuse", "a Langfuse export", "observations traceId projectId sessionId usageDetails modelParameters"),
+        ("langsmith", "LangSmith runs", "run_type dotted_order inputs outputs child_runs post patch"),
+        ("ag_ui", "AG-UI events", "type threadId runId messageId toolCallId delta"),
+        ("agent_trace", "agent-trace records", "version vcs files tool"),
+    )
+}
+_OTHER: dict[str, frozenset[str]] = {
+    "a JSON Schema, which describes records and holds none": frozenset({"$defs"}),
+    "metadata of a checkpoint; the transcript lies beside it": frozenset(
+        {"checkpoint_id", "session_id", "files_touched"}
+    ),
+    "a package manifest": frozenset({"name", "version", "dependencies", "scripts"}),
 }
 _BUNDLE_HINT = (
     'A bundle brings any run in: a directory with run.json, such as {"task": "t", "arm": "a", "transcript": '
-    '"events.jsonl"}, and events.jsonl with an event a line ("kind", "text", "tool_calls"); see schema/run.schema.json.'
+    '"events.jsonl"}, and events.jsonl with an event a line ("kind", "text", "tool_calls"); see '
+    "schema/run.schema.json. For many files of one kind, a reader is a module of a page: docs/writing-a-reader.md. "
+    "`samework formats` lists what is read."
 )
 
 
@@ -68,7 +104,7 @@ def seen(head: bytes) -> str:
     """What the first bytes look like, in words.
 
     >>> seen(b'{"sessionId": "1", "parentUuid": null, "cwd": "/w"}')
-    'a JSON object with cwd, parentUuid, sessionId; it resembles a Claude Code session (no reader yet)'
+    'a JSON object with cwd, parentUuid, sessionId; it resembles a Claude Code session (claude_code), and is none'
     """
     if not head.strip():
         return "an empty file"
@@ -81,9 +117,18 @@ def seen(head: bytes) -> str:
     if not keys:
         return f"{what} without keys"
     shown = ", ".join(shortened(key, 40) for key in sorted(keys)[:8])
-    like, n_common = max(((name, len(keys & known)) for name, known in _LIKE.items()), key=lambda found: found[1])
-    resembles = f"; it resembles {like}" if n_common >= 2 else ""  # noqa: PLR2004 (one key in common says nothing)
-    return f"{what} with {shown}{', …' if len(keys) > 8 else ''}{resembles}"  # noqa: PLR2004
+    return f"{what} with {shown}{', …' if len(keys) > 8 else ''}{_resembles(keys)}"  # noqa: PLR2004
+
+
+def _resembles(keys: set[str]) -> str:
+    """Which format has the most of these keys; two in common say something, one says nothing."""
+    other = next((name for name, known in _OTHER.items() if len(keys & known) >= min(2, len(known))), None)
+    if other is not None:
+        return f"; it resembles {other}"
+    slug, (name, known) = max(_LIKE.items(), key=lambda found: len(keys & found[1][1]))
+    if len(keys & known) < 2:  # noqa: PLR2004
+        return ""
+    return f"; it resembles {name} ({slug}), and is none" if slug in registry.BUILT_IN else f"; it resembles {name}"
 
 
 def _first_value(head: bytes) -> tuple[object, str]:
@@ -95,6 +140,9 @@ def _first_value(head: bytes) -> tuple[object, str]:
     except NotJson as error:
         is_cut = error.offset >= len(text) - 1 or "Unterminated" in error.message
         return None, "JSON whose first value is long or cut" if is_cut else "damaged JSON"
+    is_lines = b"\n" in head.strip() and head.lstrip().split(b"\n", 1)[0].rstrip().endswith((b"}", b"]"))
     if isinstance(value, list):
-        return (value[0], "a JSON list of objects") if value and isinstance(value[0], dict) else (None, "a JSON list")
-    return value, "a JSON object"
+        if value and isinstance(value[0], dict):
+            return value[0], "a JSON list of objects"
+        return None, "JSON Lines of lists, not of objects" if is_lines else "a JSON list, not of objects"
+    return value, "JSON Lines, the first an object" if is_lines else "a JSON object"

@@ -30,7 +30,14 @@ if TYPE_CHECKING:
         (b"\x7fELF\0\0", "bytes that are no text"),
         (b"# notes", "text that is not JSON"),
         (b"[1,2]", "a JSON list"),
-        (b'{"sessionId":"1","parentUuid":null,"uuid":"2"}\n{}', "resembles a Claude Code session"),
+        (
+            b'{"isSidechain":false,"cwd":"/","uuid":"2"}\n{}',
+            "resembles a Claude Code session (claude_code), and is none",
+        ),
+        (b'{"isSidechain":false,"cwd":"/","uuid":"2"}\n{}', "JSON Lines, the first an object with cwd"),
+        (b'{"spanContext":{},"traceId":"1"}', "resembles OpenTelemetry spans"),
+        (b'{"$defs":{},"properties":{}}', "resembles a JSON Schema, which describes records and holds none"),
+        (b'["a",{}]\n["b",{}]\n', "JSON Lines of lists, not of objects"),
         (b'{"schema_version":"1.5","steps":[],"agent":{}}', "resembles an ATIF trajectory"),
         (b'{"a\\u001b[2J":1}', "a JSON object with a\\x1b[2J"),
         (b'{"a": "' + b"x" * 70_000, "JSON whose first value is long or cut"),
@@ -43,6 +50,7 @@ def test_a_no_says_what_was_seen(head: bytes, words: str) -> None:
     with pytest.raises(UnknownFormat) as caught:
         detect(BytesSource("x", head))
     assert "run.json" in str(caught.value.hint)
+    assert "writing-a-reader" in str(caught.value.hint)
     assert "\x1b" not in str(caught.value)
 
 
