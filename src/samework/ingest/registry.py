@@ -34,6 +34,8 @@ BUILT_IN = (
     "copilot_cli",
     "opencode",
     "goose",
+    "cline",
+    "aider",
     "inspect_log",
     "atif",
     "harbor",
