@@ -17,6 +17,7 @@ import msgspec
 
 from samework.decode import strict_json
 from samework.decode.elements import Part, iter_parts
+from samework.decode.items import first_object
 from samework.decode.jsonl import Line, iter_records
 from samework.decode.shapes import as_dict, as_list, as_moment, as_text
 from samework.decode.strict_json import NotJson
@@ -36,7 +37,9 @@ if TYPE_CHECKING:
     from samework.model.records import Record
 
 _FOLDER = re.compile(rb'"working_dir"\s*:\s*"')
-_META = re.compile(rb'"(?:message_count|total_tokens|accumulated_total_tokens|conversation|extension_data)"\s*:')
+_EXPORT = re.compile(rb'\A\{\s*"id"\s*:\s*"[^"]*"\s*,\s*"(?:name|description|working_dir)"\s*:')
+_META = re.compile(rb'"(?:conversation|extension_data)"\s*:')
+_COUNTS = frozenset({"message_count", "total_tokens", "accumulated_total_tokens", "conversation", "extension_data"})
 _PART = re.compile(rb'"type"\s*:\s*"tool(?:Request|Response)"')
 _CREATED = re.compile(rb'"created"\s*:\s*[0-9]')
 _SESSION = (
@@ -72,8 +75,10 @@ class Goose:
         start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
         if not start.startswith(b"{"):
             return 0.0
-        first = start[:16384] if start.startswith((b"{\n", b"{\r")) else start.split(b"\n", 1)[0]
-        if _FOLDER.search(first) and _META.search(first):
+        first = first_object(start.split(b"\n", 1)[0])
+        if first is not None and as_text(first.get("working_dir")) is not None and not _COUNTS.isdisjoint(first):
+            return 0.9
+        if _EXPORT.match(start) and _FOLDER.search(start[:4096]) and _META.search(start):
             return 0.9
         lines = start.split(b"\n", 20)[:20]
         return 0.6 if any(_PART.search(line) and _CREATED.search(line) for line in lines) else 0.0
