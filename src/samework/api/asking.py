@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from samework.api.details import NamedQuery, QueryResult
+from samework.api.redacting import redacted_table
 from samework.errors import InputError, NotFound
 from samework.store import sql
-from samework.store.sandbox import SandboxLimits, run_sql
+from samework.store.sandbox import DEFAULT_ROWS, DEFAULT_SECONDS, SandboxLimits, run_sql
 from samework.text import shortened, visible
 
 if TYPE_CHECKING:
@@ -18,13 +21,21 @@ if TYPE_CHECKING:
 _STORE = "samework.store"
 
 
-def query(store: Store, text: str, *, limit: int | None = None) -> QueryResult:
+def query(
+    store: Store, text: str, *, limit: int | None = None, seconds: float | None = None, redact: bool = False
+) -> QueryResult:
     """Rows of one query of the user, answered by the child process. Raises UsageError, LimitExceeded, StoreError."""
     from samework.api.engine_views import engine_views
 
-    limits = SandboxLimits() if limit is None else SandboxLimits(rows=limit)
+    limits = SandboxLimits(
+        rows=DEFAULT_ROWS if limit is None else limit, seconds=DEFAULT_SECONDS if seconds is None else seconds
+    )
     answer = run_sql(store.path, text, limits=limits, extra=engine_views(store, text))
-    return QueryResult(answer.columns, tuple(answer.rows), answer.truncated, answer.table)
+    n_redacted = 0
+    if redact:
+        table, n_redacted = redacted_table(answer.table)
+        answer = replace(answer, table=table)
+    return QueryResult(answer.columns, tuple(answer.rows), answer.truncated, answer.table, n_redacted)
 
 
 def named_queries(name: str | None = None) -> list[NamedQuery]:

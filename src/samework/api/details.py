@@ -151,12 +151,16 @@ class FormatInfo(msgspec.Struct, frozen=True):
 
 
 class QueryResult(msgspec.Struct, frozen=True):
-    """Rows of a query by column. truncated: the limit cut the answer. table: the same as an Arrow table."""
+    """Rows of a query by column. truncated: the limit cut the answer. table: the same as an Arrow table.
+
+    n_redacted: secrets that were taken out.
+    """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[object, ...], ...]
     truncated: bool = False
     table: Any = None
+    n_redacted: int = 0
 
 
 class NamedQuery(msgspec.Struct, frozen=True):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from samework.api.details import FormatInfo, NamedQuery, QueryResult, RunDetail
+    from samework.api.scanning import SecretPlace
     from samework.ingest.repair import Repair
     from samework.ingest.settings import Progress
     from samework.model.causes import CausesResult
@@ -523,12 +524,30 @@ class Store:
             self._reader = open_store(self.path, read_only=True)
         return self._reader.db.sql(text, params=dict(parameters) if parameters else None)
 
-    def query(self, text: str, *, limit: int | None = None) -> QueryResult:
-        """Answer SQL in a child process that can read the store and nothing else, bounded in time, memory and rows."""
+    def query(
+        self, text: str, *, limit: int | None = None, seconds: float | None = None, redact: bool = False
+    ) -> QueryResult:
+        """Answer SQL in a child process that can read the store and nothing else, bounded in time, memory and rows.
+
+        Args:
+            text: one SELECT.
+            limit: at most so many rows.
+            seconds: the time after which it is ended.
+            redact: take what looks like a secret out of the rows (digests stay), as the command does.
+
+        Raises: UsageError: refused or wrong. LimitExceeded: a bound was met. StoreError.
+        """
         from samework.api.asking import query
 
         self.close()
-        return query(self, text, limit=limit)
+        return query(self, text, limit=limit, seconds=seconds, redact=redact)
+
+    def scan(self) -> list[SecretPlace]:
+        """Where the store holds what looks like a secret: run, event, byte, kind and digest, never the secret."""
+        from samework.api.scanning import scan
+
+        with self._reading() as handle:
+            return scan(handle)
 
     def named(self, name: str | None = None) -> list[NamedQuery]:
         """Saved queries; with a name only that one. Raises NotFound, with the known names."""

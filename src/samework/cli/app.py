@@ -49,6 +49,7 @@ COMMANDS: dict[str, dict[str, str]] = {
     "Tell": {
         "report": "Write a report of a pair, an experiment, a task or the store.",
         "query": "Ask the store in SQL, read only.",
+        "scan": "List the places of what looks like a secret, never the secret itself.",
         "demo": "Take the fixtures through everything, and end with a report.",
     },
 }

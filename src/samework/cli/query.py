@@ -40,13 +40,18 @@ def command(
     limit: Annotated[
         int | None, typer.Option("--limit", metavar="N", min=1, help="At most so many rows.", show_default=False)
     ] = None,
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", metavar="S", min=0.1, help="End it after S seconds.", show_default="60")
+    ] = None,
+    no_redact: Annotated[bool, typer.Option("--no-redact", help="Leave secrets as they are.")] = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> int:
     """Ask the store in SQL, read only.
 
     The query runs in a process of its own that can read the store and nothing else, bounded in time, memory and rows.
-    docs/schema.md describes the views; --list shows the saved queries and --named runs one.
+    docs/schema.md describes the views; --list shows the saved queries and --named runs one. What looks like a secret
+    is replaced by its digest in what is printed or written, unless --no-redact is given.
     """
     wanted = "json" if as_json else output_format
     if wanted not in _FORMATS:
@@ -58,13 +63,20 @@ def command(
     if (sql is None) == (named is None):
         raise UsageError("give a query, or --named NAME, or --list", hint="samework query --help")
     text = sql if sql is not None else place.named(named)[0].sql
-    result = place.query(text, limit=limit)
+    result = place.query(text, limit=limit, seconds=seconds, redact=not no_redact)
     _write(result, wanted, out)
-    if result.truncated:
-        from samework.cli.output import note
-
-        note(f"The first {len(result.rows):,} rows; there are more, --limit N shows N of them.")
+    _note(result)
     return 0
+
+
+def _note(result: QueryResult) -> None:
+    from samework.cli.output import counted, note
+
+    if result.truncated:
+        note(f"The first {len(result.rows):,} rows; there are more, --limit N shows N of them.")
+    if result.n_redacted:
+        said = counted(result.n_redacted, "place looks", "places look")
+        note(f"{said} like a secret and left its digest here; --no-redact shows what stands there.")
 
 
 def _print_named(found: list[NamedQuery], *, as_json: bool) -> None:
