@@ -337,6 +337,19 @@ def test_reasoning_and_calls_that_the_provider_ran_stand_apart_from_the_text():
     assert (seen.kind, seen.text, seen.call_id) == (EventKind.OBSERVATION, "found", "w1")
 
 
+def test_margins_are_kept_where_every_token_has_two_ranked_rivals():
+    tops = [{"token": "b", "logprob": -1.5}, {"token": "a", "logprob": -0.5}, {"token": "c", "logprob": -3.0}]
+    for content, margins, texts in (
+        ([{"token": "a", "logprob": -0.5, "top_logprobs": tops}], (1.0,), (("a", "a", "b"),)),
+        ([{"token": "a", "top_logprobs": tops}, {"token": "b", "top_logprobs": tops[:1]}], None, None),
+        ([], None, None),
+    ):
+        step = model([user("q")], said("a", "a1"))
+        step["output"]["choices"][0]["logprobs"] = {"content": content}
+        event = only(read(document([sample(events=[step], messages=[])])), Event)[-1]
+        assert (event.margins, event.top2_texts) == (margins, texts)
+
+
 def test_an_error_of_a_tool_is_what_the_model_was_told():
     error = {"type": "timeout", "message": "timed out"}
     made = sample(

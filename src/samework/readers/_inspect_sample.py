@@ -8,25 +8,31 @@ older logs have them) belongs to a sub-agent: a conversation of its own. Calls t
 from __future__ import annotations
 
 import hashlib
-import re
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from samework.canon.conversation import continuation
-from samework.decode.shapes import as_count, as_dict, as_dicts, as_list, as_number, as_text, compact
-from samework.model.events import Event, ToolCall, Usage
+from samework.decode.shapes import as_count, as_dict, as_dicts, as_list, as_text, compact
+from samework.model.events import Event
 from samework.model.records import Damage
 from samework.model.words import EventKind
+from samework.readers._inspect_reply import (
+    REFERENCE,
+    exact_arguments,
+    ranked_tokens,
+    served_call,
+    tool_call,
+    usage_of,
+    with_error,
+)
 from samework.text import raw_bytes, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_REFERENCE = re.compile(r"(?:attachment|tc)://([0-9a-f]{32})")
 _KINDS = {"system": EventKind.SYSTEM, "user": EventKind.USER, "tool": EventKind.OBSERVATION}
 _SCORING = frozenset({"scorer", "scorers"})
-_MIN_RANKED = 2
 _MAX_NESTING = 50
 
 
@@ -269,7 +275,7 @@ class Sample:
         text = self._text(parts)
         call_id = as_text(message.get("tool_call_id"))
         if role == "tool":
-            text = _with_error(text, as_dict(message.get("error")))
+            text = with_error(text, as_dict(message.get("error")))
         if role == "assistant":
             return self._completion(message, text, event or {}, choice or {})
         kind = _KINDS.get(role)
@@ -282,13 +288,13 @@ class Sample:
     def _completion(
         self, message: dict[str, object], text: str, event: dict[str, object], choice: dict[str, object]
     ) -> Told:
-        exact = _exact_arguments(event)
-        calls = [_call(call, exact) for call in as_dicts(message.get("tool_calls"))]
+        exact = exact_arguments(event)
+        calls = [tool_call(call, exact) for call in as_dicts(message.get("tool_calls"))]
         served = [part for part in as_dicts(message.get("content")) if part.get("type") == "tool_use"]
-        calls += [_served_call(part) for part in served]
+        calls += [served_call(part) for part in served]
         reasoning, is_hidden = self._reasoning(as_dicts(message.get("content")))
-        usage = _usage(as_dict(event.get("output")).get("usage"))
-        margins = _margins(choice.get("logprobs"))
+        usage = usage_of(as_dict(event.get("output")).get("usage"))
+        margins, top2_texts = ranked_tokens(choice.get("logprobs"))
         made = Event(
             EventKind.COMPLETION,
             text,
@@ -298,6 +304,7 @@ class Sample:
             n_prompt_tokens=usage.prompt_tokens if usage else None,
             margins=margins,
             margin_unit="nats" if margins is not None else None,
+            top2_texts=top2_texts,
             usage=usage,
             time=as_text(event.get("timestamp")),
             offset=self.offset,
@@ -344,7 +351,7 @@ class Sample:
         return "\n".join(said) or None, is_hidden
 
     def _string(self, text: str) -> str:
-        found = _REFERENCE.fullmatch(text)
+        found = REFERENCE.fullmatch(text)
         if found is None:
             return text
         held = self.attachments.get(found[1])
@@ -364,73 +371,3 @@ class Sample:
 
 def _is_completion(record: object) -> bool:
     return isinstance(record, Event) and record.kind is EventKind.COMPLETION
-
-
-def _with_error(text: str, error: dict[str, object]) -> str:
-    """A failed call's content and the error that the model was told."""
-    said = as_text(error.get("message"))
-    if not said or said in text:
-        return text
-    return f"{text}\n{said}" if text else said
-
-
-def _call(call: dict[str, object], exact: dict[str, str]) -> ToolCall:
-    """A call. Its arguments were decoded, unless the provider's own reply was logged, or they could not be."""
-    call_id, name = as_text(call.get("id")), as_text(call.get("function")) or ""
-    written = exact.get(call_id or "")
-    if written is not None:
-        return ToolCall(name, written, call_id)
-    arguments = call.get("arguments")
-    text = arguments if isinstance(arguments, str) else compact(arguments)
-    return ToolCall(name, text, call_id, exact=False, is_json=not isinstance(arguments, str))
-
-
-def _served_call(part: dict[str, object]) -> ToolCall:
-    """A call that the provider ran itself, such as a search."""
-    arguments = part.get("arguments")
-    is_text = isinstance(arguments, str)
-    name = as_text(part.get("name")) or as_text(part.get("tool_type")) or ""
-    return ToolCall(name, str(arguments) if is_text else compact(arguments), as_text(part.get("id")), exact=False)
-
-
-def _exact_arguments(event: dict[str, object]) -> dict[str, str]:
-    """Arguments as the provider's reply spells them, by call id: chat completions, or items of a response."""
-    reply = as_dict(as_dict(event.get("call")).get("response"))
-    found: dict[str, str] = {}
-    for choice in as_dicts(reply.get("choices"))[:1]:
-        for call in as_dicts(as_dict(choice.get("message")).get("tool_calls")):
-            call_id, arguments = as_text(call.get("id")), as_text(as_dict(call.get("function")).get("arguments"))
-            if call_id and arguments is not None and _REFERENCE.fullmatch(arguments) is None:
-                found[call_id] = arguments
-    for item in as_dicts(reply.get("output")):
-        call_id, arguments = as_text(item.get("call_id")), as_text(item.get("arguments"))
-        if call_id and arguments is not None and _REFERENCE.fullmatch(arguments) is None:
-            found[call_id] = arguments
-    return found
-
-
-def _usage(given: object) -> Usage | None:
-    """Counts of a reply. Whether input_tokens holds the cached ones depends on the provider; the total tells."""
-    if not isinstance(given, dict):
-        return None
-    sent, made, total = (as_count(given.get(name)) for name in ("input_tokens", "output_tokens", "total_tokens"))
-    cached, written = (as_count(given.get(f"input_tokens_cache_{name}")) for name in ("read", "write"))
-    apart = (cached or 0) + (written or 0)
-    prompt = sent
-    if apart and sent is not None:
-        is_known = total is not None and made is not None
-        is_apart, is_within = is_known and total == sent + (made or 0) + apart, is_known and total == sent + (made or 0)
-        prompt = sent + apart if is_apart else sent if is_within else None
-    return Usage(prompt, cached, written, made, as_count(given.get("reasoning_tokens")))
-
-
-def _margins(logprobs: object) -> tuple[float, ...] | None:
-    """Top-1 minus top-2, nats, for each token; None unless every token has two ranked alternatives."""
-    margins = []
-    for token in as_dicts(as_dict(logprobs).get("content")):
-        given = (as_number(top.get("logprob")) for top in as_dicts(token.get("top_logprobs")))
-        ranked = sorted((value for value in given if isinstance(value, float)), reverse=True)
-        if len(ranked) < _MIN_RANKED:
-            return None
-        margins.append(ranked[0] - ranked[1])
-    return tuple(margins) if margins else None
