@@ -104,7 +104,7 @@ def check(run: Run) -> None:
     assert run.texts == ["be good", "do", "look", "a", "no", "done"]
     assert run.steps[0].reasoning == "hm"
     assert [event.exit_status for event in run.of(EventKind.OBSERVATION)] == [3, None]
-    assert [event.workspace_tree_oid for event in run.steps] == [TREES[1], TREES[2]]
+    assert [event.workspace_tree_oid for event in run.steps] == [TREES[0], TREES[1]]
     assert [event.usage.completion_tokens for event in run.steps if event.usage] == [5, 7]
     assert run.tokens("prompt_tokens") == 202
     assert run.tokens("cached_tokens") == 180

@@ -109,6 +109,7 @@ class Talk:
             if kind == "step-start":
                 yield from self._flush()
                 self.step = Step(None, offset, time)
+                self.step.tree = _oid(part.get("snapshot"))
             elif kind in {"text", "reasoning", "tool", "file"}:
                 self.step = self.step or Step(None, offset, time)
                 self._fill(self.step, part, offset)
@@ -183,9 +184,7 @@ class Talk:
         usage = _usage(as_dict(part.get("tokens")))
         self.has_usage = self.has_usage or usage is not None
         step.usage = usage if self.counts else None
-        snapshot = as_text(part.get("snapshot"))
-        if snapshot is not None and _OID.fullmatch(snapshot):
-            step.tree = self.tree = snapshot
+        self.tree = _oid(part.get("snapshot")) or self.tree
         if part.get("reason") in _FINISHED:
             self.end = RunEnd(EndReason.FINISHED, as_text(part.get("reason")))
 
@@ -200,6 +199,11 @@ class Talk:
         if self.tree is not None:
             yield TreeRecord(oid=self.tree)
         yield self.end
+
+
+def _oid(value: object) -> str | None:
+    text = as_text(value)
+    return text if text is not None and _OID.fullmatch(text) else None
 
 
 def _usage(tokens: dict[str, object]) -> Usage | None:
