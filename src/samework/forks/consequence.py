@@ -60,7 +60,7 @@ class _Facets(msgspec.Struct, frozen=True):
     by_incomplete: bool
 
     def shares(self) -> dict[str, tuple[str, ...]]:
-        """Facets by whose share the difference is; an outcome that no run has is asked for only where it stands alone."""
+        """Facets by whose share the difference is; an outcome that no run has counts only where it stands alone."""
         known = [name for name, ways in self.labels.items() if any(label is not None for way in ways for label in way)]
         stands = ("tests" if "tests" in known else "outcome",)
         asked = {"actions", "observations", *(stands if self.treeless else ("tree", "tests")), *known}
