@@ -67,6 +67,7 @@ class Conversation:
         self._tools: str | None = None
         self._gaps: set[str] = set()
         self._answered: set[str] = set()
+        self._claimed: set[str] = set()
         self._waiting: list[tuple[Message, str | None, int]] = []
 
     def add(self, call: ModelCall) -> Iterator[Event | Damage]:
@@ -142,15 +143,29 @@ class Conversation:
         self, name: str, arguments: ToolCall, result: Message | None, time: str | None, offset: int
     ) -> Iterator[Event | Damage]:
         """A tool as its own record tells of it; a call that no reply holds is one of a reply that nobody recorded."""
-        known = {call.call_id or call.name for message in self._seen[-_RECENT:] for call in message.calls}
-        if (arguments.call_id or name) not in known:
+        made = self._made_by_model(arguments, name)
+        if made is None:
             yield from self.flush()
             yield from self._missing("the reply that called a tool is not recorded", offset)
-            yield from self._reply(
-                Message(EventKind.COMPLETION, calls=(arguments,)), ModelCall(time=time, offset=offset)
-            )
+            reply = Message(EventKind.COMPLETION, calls=(arguments,))
+            yield from self._reply(reply, ModelCall(time=time, offset=offset))
+        elif result is not None and result.call_id is None:
+            result = msgspec.structs.replace(result, call_id=made.call_id)
         if result is not None and (result.call_id is None or result.call_id not in self._answered):
             self._waiting.append((result, time, offset))
+
+    def _made_by_model(self, told: ToolCall, name: str) -> ToolCall | None:
+        """The call of a reply that a tool's record is about: that of its id, else the oldest of its name still open."""
+        for message in self._seen[-_RECENT:]:
+            for call in message.calls:
+                if told.call_id is not None:
+                    if call.call_id == told.call_id:
+                        return call
+                elif call.name == name and (call.call_id or "") not in self._answered | self._claimed:
+                    if call.call_id is not None:
+                        self._claimed.add(call.call_id)
+                    return call
+        return None
 
     def flush(self) -> Iterator[Event]:
         """Results of tools that no prompt has repeated so far."""
