@@ -1,0 +1,51 @@
+"""The reader of agent-trace records: conversations of agents, once each, with the lines that they wrote."""
+
+from __future__ import annotations
+
+import pytest
+
+from samework.errors import DamagedRecord
+from samework.readers.agent_trace import READER
+from tests.tracelab import as_source, lines, runs_in
+
+
+def record(number, *conversations, path="a.py"):
+    return {
+        "version": "0.1.0", "id": f"r{number}", "timestamp": f"2026-01-0{number}T00:00:00Z",
+        "vcs": {"type": "git", "revision": f"{number}" * 40}, "tool": {"name": "cursor", "version": "2"},
+        "files": [{"path": path, "conversations": list(conversations)}],
+    }  # fmt: skip
+
+
+def conversation(url, *spans, kind="ai"):
+    return {
+        "url": url, "contributor": {"type": kind, "model_id": "p/m"},
+        "ranges": [{"start_line": first, "end_line": last} for first, last in spans],
+    }  # fmt: skip
+
+
+def test_a_conversation_is_one_run_however_many_records_name_it():
+    (run,) = runs_in(
+        READER, lines(record(1, conversation("u", (1, 2))), record(2, conversation("u", (5, 9)), path="b.py"))
+    )
+    assert (run.start.native_id, run.start.model, run.start.agent, run.events) == ("u", "p/m", "cursor", [])
+    assert run.start.extra == {
+        "revisions": ["1" * 40, "2" * 40],
+        "lines": [{"path": "a.py", "lines": [1, 2]}, {"path": "b.py", "lines": [5, 9]}],
+    }
+    assert run.facts == {"workspace.revision": "2" * 40}
+
+
+def test_lines_of_people_are_no_run():
+    runs = runs_in(READER, record(1, conversation("u", (1, 2)), conversation("v", (3, 4), kind="human")))
+    assert [run.start.native_id for run in runs] == ["u"]
+
+
+def test_two_conversations_are_two_runs_with_digests_of_their_own():
+    one, two = runs_in(READER, record(1, conversation("u"), conversation("v")))
+    assert one.start.content_sha256 != two.start.content_sha256
+
+
+def test_what_is_no_record_is_refused():
+    with pytest.raises(DamagedRecord):
+        list(READER.read(as_source({"version": 1, "files": []})))

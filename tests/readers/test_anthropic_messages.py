@@ -1,0 +1,115 @@
+"""The reader of Messages: blocks, repeated requests, usage apart from the cache, streams."""
+
+from __future__ import annotations
+
+import pytest
+
+from samework.errors import DamagedRecord
+from samework.model.events import Usage
+from samework.model.words import EndReason
+from samework.readers.anthropic_messages import READER
+from tests.tracelab import as_source, lines, runs_in
+
+USE = {"type": "tool_use", "id": "c", "name": "f", "input": {"a": 1}}
+RESULT = {"type": "tool_result", "tool_use_id": "c", "content": [{"type": "text", "text": "ok"}]}
+ASKED = [{"role": "user", "content": "go"}]
+
+
+def reply(number, *blocks, stop="end_turn", **usage):
+    return {
+        "id": f"m{number}", "type": "message", "role": "assistant", "model": "m-1", "stop_reason": stop,
+        "content": list(blocks), "usage": {"input_tokens": 1, "output_tokens": 2, **usage},
+    }  # fmt: skip
+
+
+def said(text):
+    return {"type": "text", "text": text}
+
+
+def call(number, messages, *blocks, stop="end_turn", **more):
+    return {
+        "request": {"model": "m", "max_tokens": 9, "messages": messages, **more},
+        "response": reply(number, *blocks, stop=stop),
+    }
+
+
+def test_a_conversation_is_told_once_though_each_request_repeats_it():
+    later = [
+        *ASKED,
+        {"role": "assistant", "content": [said("a"), USE]},
+        {"role": "user", "content": [RESULT, said("on")]},
+    ]
+    (run,) = runs_in(
+        READER,
+        lines(call(1, ASKED, said("a"), USE, stop="tool_use", system="s"), call(2, later, said("done"), system="s")),
+    )
+    assert run.told == [
+        ("system", "s"),
+        ("user", "go"),
+        ("completion", "a"),
+        ("observation", "ok"),
+        ("user", "on"),
+        ("completion", "done"),
+    ]
+    assert [(each.arguments, each.exact, each.call_id) for each in run.completions[0].calls] == [
+        ('{"a":1}', False, "c")
+    ]
+    assert (run.end.reason, run.facts["model.id_requested"]) == (EndReason.FINISHED, "m")
+
+
+def test_what_the_cache_gave_is_part_of_the_prompt():
+    (run,) = runs_in(READER, reply(1, said("a"), cache_read_input_tokens=10, cache_creation_input_tokens=5))
+    assert run.completions[0].usage == Usage(16, 10, 5, 2)
+
+
+def test_thinking_is_reasoning_and_what_was_redacted_is_hidden():
+    (run,) = runs_in(READER, reply(1, {"type": "thinking", "thinking": "hm"}, said("a")))
+    assert (run.completions[0].reasoning, run.completions[0].text) == ("hm", "a")
+    (run,) = runs_in(READER, reply(1, {"type": "redacted_thinking", "data": "x"}, said("a")))
+    assert run.completions[0].reasoning_hidden
+
+
+def test_another_conversation_is_another_run():
+    other = [{"role": "user", "content": "else"}]
+    first, second = runs_in(READER, lines(call(1, ASKED, said("a")), call(2, other, said("b"))))
+    assert first.told == [("user", "go"), ("completion", "a")]
+    assert second.told == [("user", "else"), ("completion", "b")]
+
+
+def test_a_request_that_cuts_its_history_is_an_edit_of_the_context():
+    later = [*ASKED, {"role": "assistant", "content": "short"}, {"role": "user", "content": "on"}]
+    (run,) = runs_in(READER, lines(call(1, ASKED, said("long")), call(2, later, said("b"))))
+    assert "context_edit" in [kind for kind, _ in run.told]
+
+
+def test_a_stream_is_put_together_with_the_models_own_arguments():
+    events = [
+        {"type": "message_start", "message": {**reply(1), "content": [], "stop_reason": None}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "a"}},
+        {"type": "content_block_start", "index": 1, "content_block": {**USE, "input": {}}},
+        {"type": "content_block_delta", "index": 1, "delta": {"type": "input_json_delta", "partial_json": '{"a":'}},
+        {"type": "content_block_delta", "index": 1, "delta": {"type": "input_json_delta", "partial_json": "  1}"}},
+        {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 7}},
+        {"type": "message_stop"},
+    ]
+    (run,) = runs_in(READER, lines(*events))
+    assert run.told == [("completion", "a")]
+    assert [(each.arguments, each.exact) for each in run.completions[0].calls] == [('{"a":  1}', True)]
+    assert run.completions[0].usage.completion_tokens == 7
+    (run,) = runs_in(READER, lines(reply(0, said("z")), *events[:-1]))
+    assert [one.code for one in run.damages] == ["cut-tail"]
+
+
+def test_a_body_of_a_request_alone_is_a_conversation():
+    given = {
+        "model": "m",
+        "messages": [*ASKED, {"role": "assistant", "content": [USE]}, {"role": "user", "content": [RESULT]}],
+    }
+    (run,) = runs_in(READER, given)
+    assert run.told == [("user", "go"), ("completion", ""), ("observation", "ok")]
+
+
+def test_a_file_without_messages_is_refused():
+    with pytest.raises(DamagedRecord):
+        list(READER.read(as_source({"a": 1})))

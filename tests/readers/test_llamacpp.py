@@ -1,0 +1,100 @@
+"""The reader of llama.cpp's completions: ids, margins, reuse, chains of prompts, streams."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from samework.errors import DamagedRecord
+from samework.model.events import Usage
+from samework.model.words import EndReason
+from samework.readers.llamacpp import READER
+from tests.tracelab import as_source, lines, runs_in
+
+
+def token(number, gap=1.0):
+    tops = [{"id": number, "token": "x", "logprob": -0.5}, {"id": number + 100, "token": "y", "logprob": -0.5 - gap}]
+    return {"id": number, "token": "x", "logprob": -0.5, "top_logprobs": tops}
+
+
+def reply(prompt, content, *ids, **more):
+    return {
+        "content": content,
+        "tokens": list(ids),
+        "prompt": prompt,
+        "stop": True,
+        "stop_type": "eos",
+        "model": "/m/g.gguf",
+        "tokens_evaluated": 5,
+        "tokens_predicted": len(ids),
+        "tokens_cached": 9,
+        "timings": {"cache_n": 2, "prompt_n": 3, "predicted_n": len(ids)},
+        "generation_settings": {"temperature": 0.0, "seed": 7},
+        **more,
+    }
+
+
+def test_a_reply_has_ids_and_raw_text():
+    (run,) = runs_in(READER, reply("p", "ab", 1, 2))
+    assert run.told == [("user", "p"), ("completion", "ab")]
+    (event,) = run.completions
+    assert (event.token_ids, event.is_raw_text, run.start.model) == ((1, 2), True, "g.gguf")
+    assert (run.facts["sampling.temperature"], run.facts["sampling.seed"]) == (0.0, 7)
+    assert run.end.reason is EndReason.FINISHED
+
+
+def test_reuse_is_what_was_reused_and_not_how_full_the_slot_was():
+    (run,) = runs_in(READER, reply("p", "ab", 1, 2))
+    assert run.completions[0].usage == Usage(5, 2, None, 2)
+    bare = {key: value for key, value in reply("p", "ab", 1).items() if key != "timings"}
+    assert runs_in(READER, bare)[0].completions[0].usage.cached_tokens is None
+
+
+def test_margins_and_the_two_likeliest_come_from_the_probabilities():
+    given = reply("p", "ab", 1, 2, completion_probabilities=[token(1, 0.25), token(2, 2.0)])
+    (event,) = runs_in(READER, given)[0].completions
+    assert event.margins is not None
+    assert all(math.isclose(*pair) for pair in zip(event.margins, (0.25, 2.0), strict=True))
+    assert (event.margin_unit, event.top2) == ("nats", ((1, 101), (2, 102)))
+
+
+def test_a_prompt_that_goes_on_adds_its_end_and_another_begins_a_run():
+    replies = [reply("p", "ab", 1), reply("pab and", "c", 2), reply("q", "d", 3)]
+    first, second = runs_in(READER, lines(*replies))
+    assert first.told == [("user", "p"), ("completion", "ab"), ("user", " and"), ("completion", "c")]
+    assert second.told == [("user", "q"), ("completion", "d")]
+
+
+def test_a_prompt_of_ids_is_kept_as_ids():
+    given = {"request": {"prompt": [4, 5], "cache_prompt": False}, "response": {**reply("", "a", 1), "prompt": None}}
+    (run,) = runs_in(READER, given)
+    assert run.completions[0].prompt_token_ids == (4, 5)
+    assert run.facts["cache.attention_reuse.enabled_requested"] is False
+
+
+def test_chunks_of_a_stream_are_one_reply():
+    chunks = [
+        {"content": "a", "tokens": [1], "stop": False, "completion_probabilities": [token(1)]},
+        {"content": "b", "tokens": [2], "stop": False, "completion_probabilities": [token(2)]},
+        reply("p", ""),
+    ]
+    (run,) = runs_in(READER, lines(*chunks))
+    assert (run.told[-1], run.completions[0].token_ids) == (("completion", "ab"), (1, 2))
+    (run,) = runs_in(READER, lines(reply("p", "a", 1), *chunks[:2]))
+    assert [one.code for one in run.damages] == ["cut-tail"]
+
+
+@pytest.mark.parametrize(
+    ("word", "reason"), [("limit", EndReason.LIMIT), ("word", EndReason.FINISHED), (None, EndReason.UNRECORDED)]
+)
+def test_ends_have_their_reasons(word, reason):
+    assert runs_in(READER, reply("p", "a", 1, stop_type=word))[0].end.reason is reason
+    if word is not None:
+        older = {**reply("p", "a", 1, stop_type=None), f"stopped_{word}": True}
+        assert runs_in(READER, older)[0].end.reason is reason
+
+
+def test_a_file_without_replies_is_refused():
+    with pytest.raises(DamagedRecord):
+        list(READER.read(as_source({"a": 1})))
