@@ -69,13 +69,13 @@ class CompressedSource:
     def open(self) -> BinaryIO:
         """A stream that counts. Reading it raises InputError (cut, damaged) or LimitExceeded."""
         raw = self.packed.open()
-        inner = _Zstandard(raw) if self.packed.head(4) == ZSTD_MAGIC else gzip.GzipFile(fileobj=raw)
+        inner = _Zstandard(raw) if self.packed.head(4) == ZSTD_MAGIC else _Gzip(gzip.GzipFile(fileobj=raw))
         return _counted(cast("BinaryIO", inner), self.packed.size(), self.path, self.limits)
 
     def head(self, n_bytes: int = 65536) -> bytes:
         """The first bytes after expansion."""
         with self.open() as stream:
-            return stream.read(n_bytes)
+            return _beginning(stream, n_bytes)
 
     def size(self) -> int:
         """Length after expansion, bytes; reads it through."""
@@ -271,7 +271,7 @@ class _Member:
     def head(self, n_bytes: int = 65536) -> bytes:
         """The first bytes."""
         with self.open() as stream:
-            return stream.read(n_bytes)
+            return _beginning(stream, n_bytes)
 
     def size(self) -> int:
         """Length, bytes, as the archive states it (checked on reading)."""
@@ -335,6 +335,26 @@ class _Deflated(io.RawIOBase):
         super().close()
 
 
+class _Gzip(io.RawIOBase):
+    """A gzip stream that gives what it has: asked for more than is left before a cut, GzipFile gives nothing of it."""
+
+    def __init__(self, inner: gzip.GzipFile) -> None:
+        self.inner = inner
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        view = memoryview(buffer)
+        part = self.inner.read1(len(view))
+        view[: len(part)] = part
+        return len(part)
+
+    def close(self) -> None:
+        self.inner.close()
+        super().close()
+
+
 class _Counting(io.RawIOBase):
     """Counts what comes out; refuses bombs; at the end compares CRC and length where they are stated."""
 
@@ -387,6 +407,20 @@ def _counted(
     if crc is not None:
         counting.want = (crc, n_bytes)
     return io.BufferedReader(counting, 1 << 18)
+
+
+def _beginning(stream: BinaryIO, n_bytes: int) -> bytes:
+    """The first bytes; fewer where the compressed data is cut before. Raises InputError where there is none at all."""
+    found = b""
+    try:
+        while len(found) < n_bytes and (part := cast("io.BufferedReader", stream).read1(n_bytes - len(found))):
+            found += part
+    except LimitExceeded:
+        raise
+    except InputError:
+        if not found:
+            raise
+    return found
 
 
 class _Zstandard(io.RawIOBase):

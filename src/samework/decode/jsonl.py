@@ -15,6 +15,7 @@ import msgspec
 from samework.decode import strict_json
 from samework.decode.limits import DEFAULT, MIB, Limits
 from samework.decode.strict_json import BOM, NotJson
+from samework.errors import InputError, LimitExceeded
 from samework.model.records import Damage
 
 if TYPE_CHECKING:
@@ -61,7 +62,12 @@ def iter_lines(source: Source, limits: Limits = DEFAULT) -> Iterator[tuple[int, 
     with source.open() as opened:
         stream = _buffered(opened)
         offset, number, bound = 0, 0, limits.max_line_bytes
-        while raw := stream.readline(bound + 1):
+        while raw := _next_line(stream, bound):
+            if isinstance(raw, InputError):
+                if not number:
+                    raise raw
+                yield Damage(offset, 0, f"after line {number}: {raw.message}", code="cut-tail")
+                return
             number += 1
             start, is_cut = offset, not raw.endswith(b"\n")
             offset += len(raw)
@@ -150,9 +156,19 @@ def _glued(raw: bytes, limits: Limits) -> tuple[list[tuple[int, int, object]], i
     return found, used
 
 
+def _next_line(stream: BinaryIO, bound: int) -> bytes | InputError:
+    """The next line; or why compressed bytes give no more, for what came out of them before stands."""
+    try:
+        return stream.readline(bound + 1)
+    except LimitExceeded:
+        raise
+    except InputError as error:
+        return error
+
+
 def _skipped_line(stream: BinaryIO) -> int:
     skipped = 0
-    while part := stream.readline(MIB):
+    while isinstance(part := _next_line(stream, MIB - 1), bytes) and part:
         skipped += len(part)
         if part.endswith(b"\n"):
             break

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from samework.decode.source import BytesSource, FileSource
-from samework.errors import InputError
+from samework.errors import InputError, LimitExceeded
 from samework.ingest import bundle_files
 from samework.ingest.identity import SourceIdentity
 from samework.text import visible
@@ -34,6 +34,7 @@ def identified(
     Raises: InputError: it cannot be read.
     """
     parts: Parts = []
+    content: str | None = None
     if unit.source.is_dir and (unit.stored.is_dir or reader.name == "bundle"):
         tree = worktree_oid(unit.source) if reader.name == "bundle" else None
         listed = bundle_files.files(unit.source)
@@ -43,11 +44,22 @@ def identified(
             parts.append((BytesSource(f"{unit.path} (files)", document), content))
             return _identity(unit, reader, settings, (content, content, len(document))), parts
     elif unit.source is not unit.stored:  # compressed: the same content as the plain file beside it
-        content, _ = bundle_files.hashed(unit.source)
-    else:
-        content = None
+        content = _content(unit)
     digest, n_bytes = bundle_files.hashed(unit.stored)
     return _identity(unit, reader, settings, (digest, content or digest, n_bytes)), [(unit.stored, digest)]
+
+
+def _content(unit: Unit) -> str | None:
+    """sha256 of what a compressed file holds, hex; None where it is cut or damaged: its own bytes identify it then.
+
+    Raises: LimitExceeded: it expands to too much.
+    """
+    try:
+        return bundle_files.hashed(unit.source)[0]
+    except LimitExceeded:
+        raise
+    except InputError:
+        return None
 
 
 def _identity(unit: Unit, reader: Reader, settings: IngestSettings, digests: tuple[str, str, int]) -> SourceIdentity:

@@ -14,7 +14,8 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from samework.decode.archive import expanded
+from samework.decode.archive import CompressedSource, expanded
+from samework.decode.jsonl import iter_records
 from samework.decode.limits import Limits
 from samework.decode.source import BytesSource, FileSource
 from samework.errors import InputError, LimitExceeded
@@ -127,3 +128,22 @@ def test_an_archive_from_a_stream_that_cannot_go_back_is_read_like_any() -> None
 def test_plain_files_are_left_as_they_are() -> None:
     source = BytesSource("x", b'{"a":1}')
     assert expanded(source) is source
+
+
+def test_what_came_out_of_a_cut_file_stands_and_the_cut_is_told():
+    lines = [b'{"number": %d, "noise": "%s"}' % (number, os.urandom(40).hex().encode()) for number in range(3000)]
+    for pack in (gzip.compress, zstandard.compress):
+        packed = pack(b"\n".join(lines))
+        read = list(iter_records(CompressedSource(BytesSource("a.jsonl", packed[: len(packed) // 2]))))
+        *whole, damage = read
+        assert damage.code == "cut-tail"
+        assert damage.offset == sum(len(line.raw) + 1 for line in whole)
+        assert [line.raw for line in whole] == lines[: len(whole)]
+        assert len(whole) > 500
+        assert CompressedSource(BytesSource("a.jsonl", packed[: len(packed) // 2])).head(1 << 20).startswith(lines[0])
+
+
+def test_a_bomb_is_refused_whole_though_lines_came_out_of_it():
+    packed = gzip.compress(b'{"a": 1}\n' * 10 + b" " * (64 << 20))
+    with pytest.raises(LimitExceeded):
+        list(iter_records(CompressedSource(BytesSource("a.jsonl", packed))))
