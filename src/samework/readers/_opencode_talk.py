@@ -86,7 +86,7 @@ class Talk:
             yield Event(EventKind.SYSTEM, system, time=time, offset=offset)
         said = []
         for part in parts:
-            kind = part.get("type")
+            kind = as_text(part.get("type"))
             if kind == "compaction":
                 yield Event(EventKind.CONTEXT_EDIT, f"compaction {compact(part.get('auto'))}", time=time, offset=offset)
             elif kind == "text" and part.get("ignored") is not True:
@@ -105,7 +105,7 @@ class Talk:
     ) -> Iterator[Record]:
         self.has_usage = False
         for part in parts:
-            kind = part.get("type")
+            kind = as_text(part.get("type"))
             if kind == "step-start":
                 yield from self._flush()
                 self.step = Step(None, offset, time)
@@ -147,7 +147,7 @@ class Talk:
             self.end = RunEnd(EndReason.UNRECORDED, "the reply was completed; why is not recorded", time)
 
     def _fill(self, step: Step, part: dict[str, object], offset: int) -> None:
-        kind = part.get("type")
+        kind = as_text(part.get("type"))
         if kind == "text":
             step.prose.append(as_text(part.get("text")) or "")
         elif kind == "reasoning":
@@ -162,7 +162,7 @@ class Talk:
     @staticmethod
     def _call(step: Step, part: dict[str, object], offset: int) -> None:
         state = as_dict(part.get("state"))
-        status = state.get("status")
+        status = as_text(state.get("status"))
         raw = as_text(state.get("raw")) if status == "pending" else None
         step.calls.append(object_call(part.get("tool"), raw or state.get("input"), part.get("callID")))
         if status not in {"completed", "error"}:
@@ -185,7 +185,7 @@ class Talk:
         self.has_usage = self.has_usage or usage is not None
         step.usage = usage if self.counts else None
         self.tree = _oid(part.get("snapshot")) or self.tree
-        if part.get("reason") in _FINISHED:
+        if as_text(part.get("reason")) in _FINISHED:
             self.end = RunEnd(EndReason.FINISHED, as_text(part.get("reason")))
 
     def _flush(self) -> Iterator[Event]:

@@ -117,7 +117,7 @@ class _Facts:
             raise DamagedRecord("no list of messages", place=visible(source.path))
 
     def _look(self, value: dict[str, object], source: Source) -> None:
-        if value.get("type") in {"say", "ask"} and "role" not in value:
+        if as_text(value.get("type")) in {"say", "ask"} and "role" not in value:
             raise InputError(
                 "the interface's copy of a conversation",
                 place=visible(source.path),
@@ -166,7 +166,7 @@ class _Talk:
 
     def message(self, value: dict[str, object], offset: int, n_bytes: int) -> Iterator[Record]:
         """Records of one message."""
-        role, content, time = value.get("role"), value.get("content"), as_moment(value.get("ts"))
+        role, content, time = as_text(value.get("role")), value.get("content"), as_moment(value.get("ts"))
         if role not in {"user", "assistant"} or not isinstance(content, str | list):
             if value.get("type") == "reasoning" and role in {"assistant", None}:
                 return  # encrypted reasoning that stands by itself
@@ -186,7 +186,7 @@ class _Talk:
         step = self.step = Step(None, offset, time)
         self.waiting = self.last = None
         for block in as_dicts(blocks):
-            kind = block.get("type")
+            kind = as_text(block.get("type"))
             if kind == "text":
                 text = as_text(block.get("text")) or ""
                 step.prose.append(text)

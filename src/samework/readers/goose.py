@@ -136,11 +136,11 @@ class _Talk:
 
     def message(self, value: dict[str, object], offset: int, n_bytes: int) -> Iterator[Record]:
         """Records of one message."""
-        role, time, content = value.get("role"), as_moment(value.get("created")), value.get("content")
+        role, time, content = as_text(value.get("role")), as_moment(value.get("created")), value.get("content")
         if role not in {"user", "assistant"} or not isinstance(content, list):
             yield Damage(offset, n_bytes, "a message without role or content")
             return
-        parts = [part for part in content if as_dict(part).get("type") not in _SILENT_PARTS]
+        parts = [part for part in content if as_text(as_dict(part).get("type")) not in _SILENT_PARTS]
         if as_dict(value.get("metadata")).get("userVisible") is False:
             yield from self._flush()
             yield Event(EventKind.CONTEXT_EDIT, content_of(parts), time=time, offset=offset)
@@ -170,7 +170,7 @@ class _Talk:
             yield Event(EventKind.USER, content_of(said), time=time, offset=offset)
 
     def _fill(self, step: Step, part: dict[str, object], offset: int) -> None:
-        kind = part.get("type")
+        kind = as_text(part.get("type"))
         if kind == "text":
             step.prose.append(as_text(part.get("text")) or "")
         elif kind in {"thinking", "redactedThinking"}:
