@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 JOURNAL_NAME: Final = "journal.jsonl"
 _DIGITS: Final = 64
+_STEP_BYTES: Final = 1 << 16
 
 Act = dict[str, Any]
 
@@ -36,16 +37,15 @@ def append(root: Path, batch: int, acts: Sequence[Act]) -> None:
     Raises: OSError: the disk is full or not writable; what was written of the lines is cut off again where it can be.
     """
     data = b"".join(_line({**act, "batch": batch}) for act in acts or ({"do": "nothing"},))
-    with (root / JOURNAL_NAME).open("ab") as stream:
-        start = stream.tell()
-        if start and not _ends_whole(root / JOURNAL_NAME):
-            data = b"\n" + data  # a cut line of an earlier crash stays a line of its own
+    path = root / JOURNAL_NAME
+    with path.open("ab") as stream:
+        start = _cut_to_whole_lines(path)
         try:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
         except OSError:
-            os.truncate(root / JOURNAL_NAME, start)
+            os.truncate(path, start)
             raise
 
 
@@ -85,7 +85,19 @@ def _line(act: Act) -> bytes:
     return hashlib.sha256(text).hexdigest().encode("ascii") + b" " + text + b"\n"
 
 
-def _ends_whole(path: Path) -> bool:
+def _cut_to_whole_lines(path: Path) -> int:
+    """Take off the part of a line that a crash left: its batch was never committed. Returns the length then, bytes."""
     with path.open("rb") as stream:
-        stream.seek(-1, os.SEEK_END)
-        return stream.read(1) == b"\n"
+        end = stream.seek(0, os.SEEK_END)
+        whole = end
+        while whole:
+            start = max(whole - _STEP_BYTES, 0)
+            stream.seek(start)
+            found = stream.read(whole - start).rfind(b"\n")
+            if found >= 0:
+                whole = start + found + 1
+                break
+            whole = start
+    if whole != end:
+        os.truncate(path, whole)
+    return whole
