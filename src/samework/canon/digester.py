@@ -91,7 +91,7 @@ def parts_digest(*parts: bytes) -> bytes:
 
 def ids_digest(tokenizer: str | None, ids: Sequence[int]) -> bytes:
     """Digest of one call's token ids: (tokenizer, ids as int32 little-endian)."""
-    return parts_digest((tokenizer or "").encode(), ids_bytes(ids))
+    return parts_digest(raw_bytes(tokenizer or ""), ids_bytes(ids))
 
 
 def ids_bytes(ids: Sequence[int]) -> bytes:
@@ -283,7 +283,7 @@ class RunDigester:
         prompts_grade = Grade.DIGEST if self._has_producer_prompts else Grade.DIRECT
         completion_reason = self._ids_missing(self._n_ids)
         prompt_reason = "context_edited" if self._context_broken else self._ids_missing(self._n_prompts)
-        tokenizer = parts_digest(b"tokenizer", (self._tokenizer or "").encode())
+        tokenizer = parts_digest(b"tokenizer", raw_bytes(self._tokenizer or ""))
         pattern = parts_digest(tokenizer, self._prompt_pattern.digest())
         prompt = self._prompt_ids.digest() if prompt_reason is None else None
         # What the recorder cut is not what the model saw, so its text can imply no prompt.
@@ -349,7 +349,7 @@ class RunDigester:
             "refuter",
             DEFAULT_RULESETS["refuter"].id,
             self._refuter.digest() if known else None,
-            parts_digest(b"refuter", (self._recorder or "").encode(), level.encode()) if known else None,
+            parts_digest(b"refuter", raw_bytes(self._recorder or ""), level.encode()) if known else None,
             None if known else ("no_completion" if self._step == 0 else "recorder_unrecorded"),
             Grade.ASSERTED if known else Grade.NONE,
             n_parts=self._step,

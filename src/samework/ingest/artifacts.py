@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from samework.store.write import BatchWriter
 
 _FAILING = frozenset({NodeResult.FAILED, NodeResult.ERROR})
+_BEYOND_COLUMN = 1 << 63
 _STRENGTH = {"measured": 3, "declared": 2, "defaulted": 1}
 
 
@@ -117,7 +118,7 @@ def write_report(
         "env": _text(given.env or report.env),
         "layout": layout,
         "runner": _text(report.runner),
-        "exit_code": report.exit_code,
+        "exit_code": report.exit_code if abs(report.exit_code or 0) < _BEYOND_COLUMN else None,
         "complete": report.complete,
         "incomplete_reason": report.incomplete_reason,
         "n_nodes": len(results),

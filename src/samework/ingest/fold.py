@@ -39,6 +39,9 @@ class FoldedTrajectory(msgspec.Struct, frozen=True):
     last_chain: bytes | None
 
 
+_MAX_NUMBER = (1 << 63) - 1
+
+
 class TrajectoryFold:
     """Folds the events of one run, in order. rows: what is ready. on_damage: told of what an event cannot hold."""
 
@@ -93,11 +96,11 @@ class TrajectoryFold:
                 made.body,
                 made.reasoning,
                 len(made.raw),
-                event.exit_status,
+                self._held(event.exit_status, event),
                 call[0],
                 call[1],
                 event.workspace_tree_oid,
-                event.time,
+                None if event.time is None else storable(event.time),
                 event.offset,
             )
         )
@@ -112,6 +115,14 @@ class TrajectoryFold:
             self._on_damage(Damage(event.offset or 0, 0, "token ids that are no 32-bit integers", code="bad-token-ids"))
             return msgspec.structs.replace(event, token_ids=None, prompt_token_ids=None)
         return event
+
+    def _held(self, number: int | None, event: Event) -> int | None:
+        """A number that a column holds; one beyond 64 bits is unrecorded, and a finding."""
+        if number is None or -_MAX_NUMBER <= number <= _MAX_NUMBER:
+            return number
+        reason = "a count beyond 64 bits is left out"
+        self._on_damage(Damage(event.offset or 0, 0, reason, code="unusable-field", taints_run=False))
+        return None
 
     def _completion(self, event: Event, made: EventDigests) -> None:
         seq = made.seq
@@ -138,11 +149,11 @@ class TrajectoryFold:
             self._rows.table("call_usage").append(
                 (
                     seq,
-                    usage.prompt_tokens,
-                    usage.cached_tokens,
-                    usage.cache_write_tokens,
-                    usage.completion_tokens,
-                    usage.reasoning_tokens,
+                    self._held(usage.prompt_tokens, event),
+                    self._held(usage.cached_tokens, event),
+                    self._held(usage.cache_write_tokens, event),
+                    self._held(usage.completion_tokens, event),
+                    self._held(usage.reasoning_tokens, event),
                     usage.source,
                 )
             )
