@@ -39,7 +39,7 @@ def append(root: Path, batch: int, acts: Sequence[Act]) -> None:
     data = b"".join(_line({**act, "batch": batch}) for act in acts or ({"do": "nothing"},))
     path = root / JOURNAL_NAME
     with path.open("ab") as stream:
-        start = _cut_to_whole_lines(path)
+        start = cut_to_whole_lines(path)
         try:
             stream.write(data)
             stream.flush()
@@ -85,7 +85,7 @@ def _line(act: Act) -> bytes:
     return hashlib.sha256(text).hexdigest().encode("ascii") + b" " + text + b"\n"
 
 
-def _cut_to_whole_lines(path: Path) -> int:
+def cut_to_whole_lines(path: Path) -> int:
     """Take off the part of a line that a crash left: its batch was never committed. Returns the length then, bytes."""
     with path.open("rb") as stream:
         end = stream.seek(0, os.SEEK_END)

@@ -12,6 +12,8 @@ import json
 import os
 from typing import TYPE_CHECKING, Final
 
+from samework.store.journal import cut_to_whole_lines
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -38,6 +40,7 @@ def close(root: Path) -> None:
     fresh = [name for name in _lasting_names(root) if name not in listed]
     if fresh:
         with (root / FILES_NAME).open("a", encoding="utf-8") as stream:
+            cut_to_whole_lines(root / FILES_NAME)
             stream.writelines(_line(name, _digest(root / name)) for name in fresh)
             stream.flush()
             os.fsync(stream.fileno())
@@ -84,12 +87,12 @@ def _seal_text(sealed: dict[str, str]) -> str:
 
 
 def _listed(root: Path) -> Iterator[tuple[str, str]]:
-    """(name, sha256) of each line; ("", number) for a line that is none. A cut last line is another writer's end."""
+    """(name, sha256) of each line; ("", number) for a line that is none. A last line that a crash cut is left out."""
     try:
         lines = (root / FILES_NAME).read_bytes().split(b"\n")
     except FileNotFoundError:
         return
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(lines[:-1], start=1):
         try:
             name, digest = json.loads(line)
             is_whole = _line(name, digest).encode() == line + b"\n"
@@ -97,7 +100,7 @@ def _listed(root: Path) -> Iterator[tuple[str, str]]:
             is_whole, name, digest = False, "", ""
         if is_whole:
             yield name, digest
-        elif line:
+        else:
             yield "", str(number)
 
 
