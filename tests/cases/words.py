@@ -6,6 +6,7 @@ the cases call samples, sessions and trajectories; a sub-agent's run has a paren
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -70,7 +71,65 @@ def _is_named_incomplete(left: Left) -> bool:
     return (bad.status, bad.code) == ("refused", "incomplete-archive") and "incomplete archive" in bad.message
 
 
+_ROLES = {"user": "user", "completion": "assistant", "observation": "tool", "system": "system"}
+_CACHED = "coalesce(u.cached_tokens, 0) + coalesce(u.cache_write_tokens, 0)"
+_COUNTED_APART = f"case when r.format = 'claude_code' then {_CACHED} else 0 end"
+"""Of our prompt tokens what a format does not count as input: Anthropic counts what was not cached, OpenAI all."""
+
+
+def _damaged_lines(left: Left) -> list[int]:
+    reasons = left.rows("select reason from defect where code in ('glued-records', 'nul-run', 'cut-tail')")
+    found = [re.match(r"line (\d+): ", reason) for (reason,) in reasons]
+    return sorted({int(line[1]) for line in found if line is not None})
+
+
+def _orphans(left: Left) -> int:
+    reasons = left.rows("select reason from defect where code = 'orphan-parent'")
+    return sum(int(reason.split()[0]) for (reason,) in reasons)
+
+
+def _blocks(left: Left) -> list[str]:
+    """Kinds of block of the completions: reasoning, prose and calls, in the order in which our events keep them."""
+    rows = left.rows(
+        "select e.reasoning is not null, e.n_bytes > 0, (select count(*) from call c where c.run_key = e.run_key"
+        " and c.seq = e.seq) from event e where kind = 'completion' order by e.run_key, e.seq"
+    )
+    made = [[*["thinking"] * thought, *["text"] * spoke, *["tool_use"] * calls] for thought, spoke, calls in rows]
+    return [kind for kinds in made for kind in kinds]
+
+
+def _are_sources_kept(left: Left) -> bool:
+    """The bytes of every source lie in the store as they were read."""
+    kept = {hashlib.sha256(path.read_bytes()).hexdigest() for path in left.folder.rglob("*") if path.is_file()}
+    sources = {digest for (digest,) in left.rows("select lower(hex(source_sha256)) from source")}
+    return kept == sources and not left.store.verify()
+
+
 WORDS: dict[str, Callable[[Left], Any]] = {
+    "messages": lambda left: left.one("select count(*) from event where kind in ('user', 'completion')"),
+    "assistant_messages": lambda left: left.one("select count(*) from event where kind = 'completion'"),
+    "roles": lambda left: [_ROLES[kind] for (kind,) in left.rows("select kind from event order by run_key, seq")],
+    "distinct_ids": lambda left: left.one("select count(distinct (run_key, seq)) from event"),
+    "text0": lambda left: left.one("select text from event e join body b on b.sha256 = e.body where e.seq = 0"),
+    "block_types": _blocks,
+    "tool_calls": lambda left: left.one("select count(*) from call"),
+    "results": lambda left: left.one("select count(*) from event where kind = 'observation' and call_seq is not null"),
+    "missing_results": lambda left: [
+        name for (name,) in left.rows("select call_id from call where not observed order by seq, ordinal")
+    ],
+    "input_tokens": lambda left: left.one(
+        f"select sum(u.prompt_tokens - {_COUNTED_APART}) from call_usage u join run r using (run_key)"
+    ),
+    "cache_read_tokens": lambda left: left.one("select sum(cached_tokens) from call_usage"),
+    "output_tokens": lambda left: left.one("select sum(completion_tokens) from call_usage"),
+    "reasoning_tokens": lambda left: left.one("select sum(reasoning_tokens) from call_usage"),
+    "damaged_lines": _damaged_lines,
+    "nul_bytes": lambda left: left.one("select sum(n_bytes) from defect where code = 'nul-run'"),
+    "malformed_records": lambda left: left.one("select count(*) from defect where code = 'damaged-record'"),
+    "orphan_parents": _orphans,
+    "incomplete_tail": lambda left: left.one("select count(*) > 0 from defect where code = 'cut-tail'"),
+    "total_resets": lambda left: left.one("select count(*) from defect where code = 'usage-reset'"),
+    "unknown_events_kept": _are_sources_kept,
     "runs": lambda left: left.one("select count(*) from run where parent_native_id is null"),
     "subagents": lambda left: left.one("select count(*) from run where parent_native_id is not null"),
     "samples": lambda left: left.one("select count(*) from run"),

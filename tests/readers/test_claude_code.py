@@ -304,6 +304,32 @@ def test_glued_records_are_kept_and_a_cut_tail_taints_every_run_of_the_file():
     assert [one.taints_run for one in sub.damage] == [True]
 
 
+def test_lines_end_at_line_feeds_only_and_what_follows_nul_bytes_is_read():
+    first = json.dumps(asked("u1", None, "a\u2028b\u2029c\u0085d"), ensure_ascii=False).encode()
+    data = first + b"\n" + b"\0" * 64 + json.dumps(replied("a1", "u1", "m1", text("x"))).encode() + b"\n"
+    (run,) = read_bytes(READER, data)
+    assert run.texts == ["a\u2028b\u2029c\u0085d", "x"]
+    assert [(one.code, one.n_bytes, one.taints_run) for one in run.damage] == [("nul-run", 64, True)]
+
+
+def test_a_reply_without_the_id_of_its_request_is_the_same_reply():
+    (run,) = read_lines(
+        READER,
+        replied("a1", None, "m1", text("a"), n_out=50),
+        replied("a2", "a1", "m1", text("b"), n_out=50, requestId="r1"),
+    )
+    assert [step.text for step in run.steps] == ["a\nb"]
+    assert run.tokens("completion_tokens") == 50
+
+
+def test_words_without_blocks_are_the_assistants_and_a_break_loses_nothing():
+    plain = line("assistant", None, "u1", message={"role": "assistant", "id": "m1", "content": "plain"})
+    (run,) = read_lines(READER, asked("u1", None, "one"), plain, asked("u2", "never-written", "two"))
+    assert run.kinds == ["user", "completion", "user"]
+    assert run.texts == ["one", "plain", "two"]
+    assert run.codes == ["orphan-parent"]
+
+
 def test_a_thousand_branches_are_bounded():
     records = [asked("u0", None, "root"), replied("a0", "u0", "m0", text("r"))]
     for at in range(1, 400):
