@@ -58,20 +58,27 @@ class Point(NamedTuple):
         return f"{CALLS[self.call]} {self.nth} {what}{' for good' if self.lasting else ''}"
 
 
+_OF_WRITES = [
+    (FAIL, errno.ENOSPC, True),
+    (FAIL, errno.EIO, False),
+    (SHORT, errno.ENOSPC, True),
+    (KILL, 0, False),
+    (TORN, 0, False),
+]
 WAYS: dict[str, list[tuple[int, int, bool]]] = {
-    "write": [(FAIL, errno.ENOSPC, True), (FAIL, errno.EIO, False), (SHORT, errno.ENOSPC, True), (KILL, 0, False), (TORN, 0, False)],
-    "pwrite": [(FAIL, errno.ENOSPC, True), (FAIL, errno.EIO, False), (SHORT, errno.ENOSPC, True), (KILL, 0, False), (TORN, 0, False)],
+    "write": _OF_WRITES,
+    "pwrite": _OF_WRITES,
     "fsync": [(FAIL, errno.EIO, False), (FAIL, errno.ENOSPC, True), (KILL, 0, False)],
     "rename": [(FAIL, errno.EIO, False), (KILL, 0, False)],
     "truncate": [(FAIL, errno.EIO, False), (KILL, 0, False)],
     "allocate": [(FAIL, errno.ENOMEM, False), (FAIL, errno.ENOMEM, True)],
-}  # fmt: skip
+}
 
 
 def in_child(work: Callable[[], object]) -> tuple[object, int, str]:
     """Run `work` in a fork; returns what it returned (None where it did not), its wait status, and its stderr."""
     answer_read, answer_write = os.pipe()
-    said = tempfile.TemporaryFile()
+    said = tempfile.TemporaryFile()  # noqa: SIM115 (the child writes to it)
     child = os.fork()
     if child == 0:
         os.close(answer_read)
@@ -82,7 +89,7 @@ def in_child(work: Callable[[], object]) -> tuple[object, int, str]:
             with os.fdopen(answer_write, "wb") as out:
                 out.write(answer)
             status = 0
-        except BaseException:
+        except BaseException:  # noqa: BLE001 (whatever it is, the parent is told)
             traceback.print_exc()
             sys.stderr.flush()
         os._exit(status)
@@ -97,7 +104,7 @@ def in_child(work: Callable[[], object]) -> tuple[object, int, str]:
 
 
 def disturbed(store: Path, corpus: Path, point: Point | None, faults: ctypes.CDLL, acknowledged: int) -> object:
-    """Ingest with a fault armed; the number of runs after each commit goes to `acknowledged`, a file descriptor <= 2."""
+    """Ingest with a fault armed; the number of runs after each commit goes to the descriptor `acknowledged`."""
     commit = BatchWriter.commit
 
     def told(writer: BatchWriter, *given: object) -> int:
