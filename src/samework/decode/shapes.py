@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import math
 
+import orjson
+
 from samework.decode.strict_json import NotJson, loads
 
 _MAX_DIGITS = 19
@@ -82,6 +84,18 @@ def as_moment(value: object) -> str | None:
 def compact(value: object) -> str:
     """JSON without spaces, keys in their order: how a reader writes arguments that a format holds decoded."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def content_bytes(value: object) -> bytes:
+    """Bytes that stand for a decoded value, to make a digest of; equal values give equal bytes.
+
+    >>> content_bytes({"a": [1, "b"]})
+    b'{"a":[1,"b"]}'
+    """
+    try:
+        return orjson.dumps(value)
+    except (orjson.JSONEncodeError, RecursionError):  # integers beyond 64 bits, halves of characters
+        return compact(value).encode("utf-8", "surrogatepass")
 
 
 def decoded(value: object) -> object:

@@ -227,10 +227,11 @@ def nested(attributes: dict[str, object], prefix: str) -> object:
     if prefix in attributes:
         return attributes[prefix]
     root: dict[str, object] = {}
+    start, n_start = f"{prefix}.", len(prefix) + 1
     for key, value in attributes.items():
-        if not key.startswith(f"{prefix}."):
+        if not key.startswith(start):
             continue
-        *path, last = key[len(prefix) + 1 :].split(".", _MAX_DEPTH)
+        *path, last = key[n_start:].split(".", _MAX_DEPTH)
         place = root
         for step in path:
             below = place.setdefault(step, {})

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from samework.canon.model_calls import Conversation, Message, ModelCall
 from samework.canon.span_tree import Group, Node, groups_of
-from samework.decode.shapes import as_name, compact
+from samework.decode.shapes import as_name, content_bytes
 from samework.decode.spans import Span, iter_spans, time_of
 from samework.errors import DamagedRecord
 from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
 from samework.model.words import EndReason, FieldSource
 from samework.readers._chat import END_REASONS
-from samework.text import raw_bytes, visible
+from samework.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -212,5 +212,5 @@ def _digest(spans: Iterable[Span]) -> str:
             span.attributes,
             span.events,
         ]
-        made.update(raw_bytes(compact(held)))
+        made.update(content_bytes(held))
     return made.hexdigest()

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 from samework.canon.model_calls import Conversation, Message, ModelCall
 from samework.decode.items import Item, first_object, iter_items
-from samework.decode.shapes import as_dict, as_dicts, as_list, as_name, as_number, as_text, compact
+from samework.decode.shapes import as_dict, as_dicts, as_list, as_name, as_number, as_text, compact, content_bytes
 from samework.errors import DamagedRecord
 from samework.model.reader import Evidence
 from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
 from samework.model.words import EndReason, EventKind, FieldSource
 from samework.readers._chat import END_REASONS, message_of, usage_of
-from samework.text import raw_bytes, visible
+from samework.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -236,9 +236,7 @@ class _Reading:
 
     def _begin(self, request: dict[str, object], reply: dict[str, object], item: Item | None) -> Iterator[Record]:
         self.conversation, self.facts, self.finish_word, self.seen = Conversation(), set(), None, []
-        digest = (
-            None if item is None or self.n_runs == 0 else hashlib.sha256(raw_bytes(compact(item.value))).hexdigest()
-        )
+        digest = None if item is None or self.n_runs == 0 else hashlib.sha256(content_bytes(item.value)).hexdigest()
         self.n_runs += 1
         yield RunStart(
             layout="anthropic-messages",

@@ -12,14 +12,14 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from samework.decode.items import Item, first_object, iter_items
-from samework.decode.shapes import as_count, as_dict, as_dicts, as_list, as_name, as_number, as_text, compact
+from samework.decode.shapes import as_count, as_dict, as_dicts, as_list, as_name, as_number, as_text, content_bytes
 from samework.errors import DamagedRecord
 from samework.model.events import Event, Usage
 from samework.model.reader import Evidence
 from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
 from samework.model.words import EndReason, EventKind, FieldSource, RunKind
 from samework.readers._token_evidence import ids, ranked, with_reuse
-from samework.text import raw_bytes, visible
+from samework.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -147,9 +147,7 @@ class _Reading:
             return
         self.is_open, self.said, self.facts = True, "", set()
         self.end = (EndReason.UNRECORDED, None)
-        digest = (
-            None if item is None or self.n_runs == 0 else hashlib.sha256(raw_bytes(compact(item.value))).hexdigest()
-        )
+        digest = None if item is None or self.n_runs == 0 else hashlib.sha256(content_bytes(item.value)).hexdigest()
         self.n_runs += 1
         model = as_name(reply.get("model"))
         yield RunStart(

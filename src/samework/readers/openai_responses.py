@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 from samework.canon.model_calls import Conversation, Message, ModelCall
 from samework.decode.items import Item, first_object, iter_items
-from samework.decode.shapes import as_dict, as_dicts, as_moment, as_name, as_number, as_text, compact
+from samework.decode.shapes import as_dict, as_dicts, as_moment, as_name, as_number, as_text, compact, content_bytes
 from samework.errors import DamagedRecord
 from samework.model.reader import Evidence
 from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
 from samework.model.words import EndReason, EventKind, FieldSource
 from samework.readers._chat import items_reply, message_of, result_text, usage_of
-from samework.text import raw_bytes, visible
+from samework.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -251,5 +251,5 @@ def _facts(request: dict[str, object], reply: dict[str, object]) -> Iterator[Man
 def _digest(replies: list[tuple[dict[str, object], dict[str, object], int]]) -> str:
     made = hashlib.sha256()
     for request, reply, _ in replies:
-        made.update(raw_bytes(compact([request, reply])))
+        made.update(content_bytes([request, reply]))
     return made.hexdigest()

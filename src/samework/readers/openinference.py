@@ -124,8 +124,11 @@ class _Dialect:
 
 
 def _get(span: Span, key: str) -> object:
+    """An attribute, under its flat key or where an export nests it."""
     found = span.attributes.get(key)
-    return nested(span.attributes, key) if found is None else found
+    if found is not None or key.partition(".")[0] not in span.attributes:
+        return found
+    return nested(span.attributes, key)
 
 
 def _reply(span: Span) -> tuple[Message | None, str | None]:
