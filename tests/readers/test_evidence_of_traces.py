@@ -17,9 +17,9 @@ SAMPLES = {
     "ag_ui": ("ag-ui/events.json", "ag-ui/Step06_RawEvents_Response.Server.AGUI.verified.json"),
 }
 REPORTS = ("ctrf", "tap", "go_test", "pytest_reportlog", "jest", "swebench_log")
-PROVEN = (*SAMPLES, "swebench_log")
+PROVEN = (*SAMPLES, "swebench_log", "jest")
 UNPROVEN = (
-    "ctrf", "tap", "go_test", "pytest_reportlog", "jest", "mlflow", "langfuse", "agent_trace", "openai_responses",
+    "ctrf", "tap", "go_test", "pytest_reportlog", "mlflow", "langfuse", "agent_trace", "openai_responses",
     "anthropic_messages", "llamacpp",
 )  # fmt: skip
 

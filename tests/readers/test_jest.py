@@ -78,3 +78,12 @@ def test_a_status_without_an_outcome_leaves_the_report_incomplete():
 def test_another_document_is_refused():
     with pytest.raises(DamagedRecord):
         list(READER.read(BytesSource("x", b'{"numTotalTests": 1}')))
+
+
+@pytest.mark.shared
+def test_a_real_report_has_the_tests_that_it_counts(shared_path):
+    path = shared_path("data", "test-reports", "pytest-json", "Significant-Gravitas__opensoft__report.json")
+    given = json.loads(path.read_text())
+    report = report_of(READER, path.read_bytes())
+    assert (report.complete, len(outcomes(report))) == (True, given["numTotalTests"])
+    assert sum(found == ["failed"] for found in outcomes(report).values()) == given["numFailedTests"]

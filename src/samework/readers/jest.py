@@ -43,7 +43,7 @@ class Jest:
     name = "jest"
     title = "Jest JSON report (also Vitest)"
     detects = "a JSON object with `numTotalTests` and `numPassedTests`"
-    proven = False
+    proven = True
     evidence = Evidence(tests="yes, with completeness")
 
     def sniff(self, head: bytes, source: Source) -> float:
