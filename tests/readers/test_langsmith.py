@@ -78,6 +78,16 @@ def test_messages_of_langchain_are_read_with_their_calls():
     assert run.completions[0].usage == Usage(3, 1, None, 2)
 
 
+def test_arguments_in_a_providers_reply_are_the_models_own():
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": '{"a":  1}'}}
+    choice = {"finish_reason": "tool_calls", "message": {"role": "assistant", "content": None, "tool_calls": [call]}}
+    usage = {"prompt_tokens": 3, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 1}}
+    asked = {"messages": [{"role": "user", "content": "u"}]}
+    (run,) = runs_in(READER, [step(1, inputs=asked, outputs={"choices": [choice], "usage": usage})])
+    assert [(each.arguments, each.exact) for each in run.completions[0].calls] == [('{"a":  1}', True)]
+    assert run.completions[0].usage.cached_tokens == 1
+
+
 def test_traces_of_one_thread_are_one_run():
     extra = {"metadata": {"thread_id": "x", "ls_model_name": "m", "ls_temperature": 0}}
     reply = {"choices": [{"message": {"role": "assistant", "content": "a"}}]}

@@ -214,3 +214,11 @@ def test_a_real_trace_without_models_is_refused(shared_path):
     path = shared_path("data", "formats", "otel-genai", "dazzaji_test-traces.json")
     with pytest.raises(DamagedRecord, match="no span of a model"):
         runs_in(READER, path)
+
+
+def test_cached_tokens_are_part_of_the_input():
+    cached = {"gen_ai.usage.cache_read.input_tokens": 2, "gen_ai.usage.cache_creation.input_tokens": 1}
+    given = chat(1, ASKED, assistant("a"))
+    (run,) = runs_in(READER, otlp({**given, "attributes": {**given["attributes"], **cached}}))
+    usage = run.completions[0].usage
+    assert (usage.prompt_tokens, usage.cached_tokens, usage.cache_write_tokens) == (3, 2, 1)
