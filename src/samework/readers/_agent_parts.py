@@ -6,11 +6,16 @@ No format is known here. Refuses to guess: what is no text becomes a mark with i
 from __future__ import annotations
 
 import hashlib
+import json
 from typing import TYPE_CHECKING
 
 import msgspec
+import orjson
 
+from samework.decode import strict_json
+from samework.decode.jsonl import Line, iter_lines, mended
 from samework.decode.shapes import as_count, as_text, compact
+from samework.decode.strict_json import NotJson
 from samework.model.events import Event, ToolCall, Usage
 from samework.model.records import Damage
 from samework.model.words import EventKind
@@ -18,6 +23,8 @@ from samework.text import raw_bytes, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from samework.model.reader import Source
 
 _MAX_WORDS = 1000
 
@@ -88,6 +95,25 @@ class Unknowns:
             yield Damage(self.first[word], 0, reason, code="unknown-record", taints_run=False)
 
 
+def quick_records(source: Source) -> Iterator[Line | Damage]:
+    """Records for a pass that only looks at words and ids: as `iter_records`, without its care for long numbers.
+
+    Raises: InputError: the source cannot be opened.
+    """
+    for line in iter_lines(source):
+        if isinstance(line, Damage):
+            yield line
+            continue
+        offset, number, raw, is_cut = line
+        try:
+            yield Line(offset, number, orjson.loads(raw), raw)
+        except orjson.JSONDecodeError:
+            try:
+                yield Line(offset, number, strict_json.loads(raw), raw)
+            except NotJson as error:
+                yield from mended(offset, number, raw, error, is_cut=is_cut)
+
+
 def note(offset: int, reason: str, code: str) -> Damage:
     """A finding that does not taint the run."""
     return Damage(offset, 0, reason, code=code, taints_run=False)
@@ -121,8 +147,12 @@ def summed(*counts: object) -> int | None:
     >>> summed(10, None, 5), summed(None, 5)
     (15, None)
     """
-    first = as_count(counts[0]) if counts else None
-    return None if first is None else first + sum(as_count(count) or 0 for count in counts[1:])
+    total = as_count(counts[0]) if counts else None
+    if total is None:
+        return None
+    for count in counts[1:]:
+        total += as_count(count) or 0
+    return total
 
 
 def largest(one: Usage | None, other: Usage | None) -> Usage | None:
@@ -136,6 +166,8 @@ def largest(one: Usage | None, other: Usage | None) -> Usage | None:
     return msgspec.structs.replace(other, **grown)
 
 
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+"""As `decode.shapes.compact`, made once: a call is written for every step of a run."""
 _COUNTED = ("prompt_tokens", "cached_tokens", "cache_write_tokens", "completion_tokens", "reasoning_tokens")
 
 
@@ -147,5 +179,5 @@ def is_counted(usage: Usage) -> bool:
 def object_call(name: object, arguments: object, call_id: object) -> ToolCall:
     """A call of a format that holds its arguments decoded, or as text where a format does."""
     is_text = isinstance(arguments, str)
-    text = str(arguments) if is_text else compact({} if arguments is None else arguments)
+    text = str(arguments) if is_text else _COMPACT({} if arguments is None else arguments)
     return ToolCall(as_text(name) or "", text, as_text(call_id), exact=is_text)

@@ -16,7 +16,7 @@ from samework.decode.strict_json import NotJson
 from samework.errors import DamagedRecord
 from samework.model.records import Damage, ManifestFact, RunStart
 from samework.model.words import FieldSource
-from samework.readers._agent_parts import note
+from samework.readers._agent_parts import note, quick_records
 from samework.readers._claude_session import Conversation
 from samework.readers._claude_survey import MESSAGES, Strand, Survey
 from samework.text import shortened, visible
@@ -44,7 +44,7 @@ def runs(source: Source, program: Program) -> Iterator[Record]:
     survey = Survey(has_branches=program.has_branches)
     damage: list[Damage] = []
     n_tainting = 0
-    for item in iter_records(source):
+    for item in quick_records(source):
         if isinstance(item, Line):
             survey.look(item)
         else:

@@ -180,8 +180,7 @@ class Conversation:
             self.unknown.add("content/(no object)", offset)
             return
         kind = as_text(block.get("type")) or "(none)"
-        is_known = kind.endswith("tool_use") and as_text(block.get("id")) is not None
-        mark = f"{kind}/{block['id']}" if is_known else f"{step.key}/{compact(block)}"
+        mark = _mark(step.key, kind, block)
         if mark in self.seen:
             return
         self.seen.add(mark)
@@ -266,6 +265,14 @@ class Conversation:
         reason = EndReason.ERROR if value.get("is_error") is True else _RESULTS.get(said, EndReason.ERROR)
         reason = _RESULTS.get(said, reason) if said != "success" else reason
         self.result = RunEnd(reason, shortened(said, 60), time)
+
+
+def _mark(key: str | None, kind: str, block: dict[str, object]) -> str:
+    """What a block is known by when it is written again: a call by its id, another by its content in its reply."""
+    if kind.endswith("tool_use") and as_text(block.get("id")) is not None:
+        return f"{kind}/{block['id']}"
+    said = as_text(block.get("text")) if kind == "text" else as_text(block.get("thinking"))
+    return f"{kind}/{key}/{said or compact(block)}"
 
 
 def _observation(block: dict[str, object], offset: int, time: str | None) -> Event:

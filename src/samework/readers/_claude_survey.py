@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _WINDOW = 200_000
 MAX_STRANDS = 256
 MESSAGES = frozenset({"user", "assistant"})
+SYNTHETIC = "<synthetic>"
+_FACTS = ("cwd", "version", "claude_code_version", "gitBranch", "timestamp", "model", "permissionMode")
 _LOCAL = ("<command-", "<local-command-", "<bash-")
 
 
@@ -105,6 +107,7 @@ class Survey:
         self.result: dict[str, object] = {}
         self._recent: dict[int, tuple[Strand, int, int]] = {}
         self._older: dict[int, tuple[Strand, int, int]] = {}
+        self._wanted = set(_FACTS)
         self._seen: set[int] = set()
         self._agents: dict[str, Strand] = {}
         self._last_agent: Strand | None = None
@@ -126,7 +129,8 @@ class Survey:
             self.n_beyond += 1
             return
         strand.ranges.add(line.offset, line.offset + len(line.raw))
-        strand.sha256.update(line.raw)
+        if strand.agent is not None:
+            strand.sha256.update(line.raw)
         strand.last_offset = line.offset
         if kind in MESSAGES:
             strand.n_messages += 1
@@ -137,22 +141,22 @@ class Survey:
         self._remember(value, strand, line.offset)
 
     def _describe(self, value: dict[str, object]) -> None:
-        message = as_dict(value.get("message"))
-        given = {**value, "model": message.get("model", value.get("model"))}
-        if given.get("model") == "<synthetic>":
-            given["model"] = None
-        for name in ("cwd", "version", "claude_code_version", "gitBranch", "timestamp", "model", "permissionMode"):
-            if name not in self.facts and as_text(given.get(name)):
-                self.facts[name] = given[name]
+        if self._wanted:
+            model = as_text(as_dict(value.get("message")).get("model", value.get("model")))
+            for name in tuple(self._wanted):
+                told = model if name == "model" else as_text(value.get(name))
+                if told and told != SYNTHETIC:
+                    self.facts[name] = told
+                    self._wanted.discard(name)
         if value.get("type") == "result" and "session_id" in value:
             self.result = value
         session = as_text(value.get("sessionId")) or as_text(value.get("session_id"))
-        fork = as_text(as_dict(value.get("forkedFrom")).get("sessionId"))
-        self.forked_from = self.forked_from or fork
-        if session is not None and (as_text(value.get("type")) in MESSAGES or self.session is None):
+        if "forkedFrom" in value and self.forked_from is None:
+            self.forked_from = as_text(as_dict(value["forkedFrom"]).get("sessionId"))
+        is_message = as_text(value.get("type")) in MESSAGES
+        if session is not None and (is_message or self.session is None):
             self.session = session
-            is_new = session not in self.sessions[-MAX_STRANDS:]
-            if as_text(value.get("type")) in MESSAGES and is_new and len(self.sessions) < MAX_STRANDS:
+            if is_message and session not in self.sessions and len(self.sessions) < MAX_STRANDS:
                 self.sessions.append(session)
 
     def _is_copy(self, value: dict[str, object]) -> bool:
@@ -211,7 +215,7 @@ class Survey:
         message = as_dict(value.get("message"))
         key = as_text(message.get("id")) or as_text(value.get("uuid"))
         model = as_text(message.get("model"))
-        if model == "<synthetic>":
+        if model == SYNTHETIC:
             return
         strand.model = strand.model or model
         if key is None or key != strand.last_reply:

@@ -57,7 +57,12 @@ class Aider:
     title = "Aider chat history (Markdown)"
     detects = "Markdown with a line `# aider chat started at` and a date"
     proven = True
-    evidence = Evidence(text="yes", actions="edits in SEARCH and REPLACE blocks", raw_arguments="yes")
+    evidence = Evidence(
+        text="yes",
+        actions="edits in SEARCH and REPLACE blocks",
+        raw_arguments="yes",
+        reuse="where cache hits are printed",
+    )
 
     def sniff(self, head: bytes, source: Source) -> float:
         """0.95 where a chat begins in the first bytes."""

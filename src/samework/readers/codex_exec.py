@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from samework.decode.jsonl import Line, iter_records
+from samework.decode.jsonl import iter_lines, iter_records
 from samework.decode.shapes import as_dict, as_text, compact
+from samework.decode.strict_json import NotJson, loads
 from samework.model.events import Event, ToolCall
 from samework.model.reader import Evidence
 from samework.model.records import Damage, RunEnd, RunStart
@@ -45,7 +46,6 @@ class CodexExec:
     evidence = Evidence(
         text="yes",
         actions="yes",
-        raw_arguments="as the shell was given them",
         observations="before the cut that the model saw",
     )
 
@@ -84,12 +84,15 @@ def _thread(source: Source) -> tuple[str | None, dict[str, object]]:
     """Id of the thread, and the last total of its tokens."""
     thread: str | None = None
     usage: dict[str, object] = {}
-    for item in iter_records(source):
-        value = item.value if isinstance(item, Line) else None
-        if isinstance(value, dict):
-            thread = thread or as_text(value.get("thread_id"))
-            if value.get("type") == "turn.completed":
-                usage = as_dict(value.get("usage")) or usage
+    for line in iter_lines(source):
+        if isinstance(line, Damage) or not (b"thread.started" in line[2][:80] or b"turn.completed" in line[2][:80]):
+            continue
+        try:
+            value = as_dict(loads(line[2]))
+        except NotJson:
+            continue
+        thread = thread or as_text(value.get("thread_id"))
+        usage = as_dict(value.get("usage")) or usage
     return thread, usage
 
 

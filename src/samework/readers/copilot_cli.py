@@ -18,7 +18,16 @@ from samework.model.events import Event, Usage
 from samework.model.reader import Evidence
 from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
 from samework.model.words import EndReason, EventKind, FieldSource
-from samework.readers._agent_parts import Step, Unknowns, content_of, is_counted, largest, note, object_call
+from samework.readers._agent_parts import (
+    Step,
+    Unknowns,
+    content_of,
+    is_counted,
+    largest,
+    note,
+    object_call,
+    quick_records,
+)
 from samework.text import shortened
 
 if TYPE_CHECKING:
@@ -120,7 +129,7 @@ class _Facts:
         self.named: dict[str, dict[str, object]] = {}
         self.n_beyond = 0
         self.damage: Damage | None = None
-        for item in iter_records(source):
+        for item in quick_records(source):
             if isinstance(item, Damage):
                 self.damage = self.damage or (item if item.taints_run else None)
             elif isinstance(item.value, dict):

@@ -22,7 +22,16 @@ from samework.model.events import Event, Usage
 from samework.model.reader import Evidence
 from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
 from samework.model.words import EndReason, EventKind, FieldSource
-from samework.readers._agent_parts import Step, Unknowns, content_of, is_counted, note, object_call, summed
+from samework.readers._agent_parts import (
+    Step,
+    Unknowns,
+    content_of,
+    is_counted,
+    note,
+    object_call,
+    quick_records,
+    summed,
+)
 from samework.readers._gemini_plan import Plan
 from samework.text import shortened, visible
 
@@ -69,7 +78,7 @@ class GeminiCli:
 
         Raises: DamagedRecord: no session. InputError: the source cannot be opened.
         """
-        first = next(iter_records(source), None)
+        first = next(quick_records(source), None)
         value = first.value if isinstance(first, Line) else None
         if not isinstance(value, dict) or isinstance(value.get("messages"), list):
             yield from _document(source)
@@ -232,15 +241,10 @@ def _document(source: Source) -> Iterator[Record]:
 def _lines(source: Source) -> Iterator[Record]:
     plan, damage = _planned(source)
     yield from _start(plan.meta, plan.model)
-    for item in iter_records(source):
-        if isinstance(item, Damage):
-            yield item
-        elif not isinstance(item.value, dict):
-            yield Damage(item.offset, len(item.raw), f"line {item.number}: no object")
     if plan.n_beyond:
         reason = f"{plan.n_beyond} further branches that were taken back, kept in the source only"
         yield note(0, reason, "limit-exceeded")
-    yield from _run(source, plan.slots, frozenset())
+    yield from _run(source, plan.slots, frozenset(), is_first=True)
     live = frozenset(plan.slots)
     for ordinal, (slots, cut) in enumerate(plan.branches, 1):
         yield from _start(plan.meta, plan.model, ordinal)
@@ -254,7 +258,7 @@ def _planned(source: Source) -> tuple[Plan, Damage | None]:
     """The plan, and the first damage that may have been anything."""
     plan = Plan()
     damage: Damage | None = None
-    for item in iter_records(source):
+    for item in quick_records(source):
         if isinstance(item, Damage):
             damage = damage or (item if item.taints_run else None)
         elif isinstance(item.value, dict):
@@ -264,13 +268,17 @@ def _planned(source: Source) -> tuple[Plan, Damage | None]:
     return plan, damage
 
 
-def _run(source: Source, slots: list[int], counted_elsewhere: frozenset[int]) -> Iterator[Record]:
-    """Events of the lines at `slots`, in that order; lines that come too early wait."""
+def _run(
+    source: Source, slots: list[int], counted_elsewhere: frozenset[int], *, is_first: bool = False
+) -> Iterator[Record]:
+    """Events of the lines at `slots`, in that order; lines that come too early wait. is_first: tells the damage."""
     talk, wanted = _Talk(), frozenset(slots)
     waiting: dict[int, Line] = {}
     at = 0
     for item in iter_records(source):
         if not isinstance(item, Line) or item.offset not in wanted:
+            if is_first:
+                yield from _damage_of(item)
             continue
         waiting[item.offset] = item
         while at < len(slots) and (line := waiting.pop(slots[at], None)) is not None:
@@ -283,6 +291,13 @@ def _run(source: Source, slots: list[int], counted_elsewhere: frozenset[int]) ->
                 counts = line.offset not in counted_elsewhere
                 yield from talk.message(value, line.offset, len(line.raw), counts=counts)
     yield from talk.finish()
+
+
+def _damage_of(item: Line | Damage) -> Iterator[Damage]:
+    if isinstance(item, Damage):
+        yield item
+    elif not isinstance(item.value, dict):
+        yield Damage(item.offset, len(item.raw), f"line {item.number}: no object")
 
 
 def _context(messages: list[object]) -> str:

@@ -26,7 +26,7 @@ from samework.model.events import Event
 from samework.model.reader import Evidence
 from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
 from samework.model.words import EndReason, EventKind, FieldSource
-from samework.readers._agent_parts import Step, Unknowns, content_of, note, object_call, part_text
+from samework.readers._agent_parts import Step, Unknowns, content_of, note, object_call, part_text, quick_records
 from samework.readers._sqlite_rows import MAGIC, Rows, has_tables, text_of
 from samework.text import visible
 
@@ -91,7 +91,7 @@ class Goose:
         if source.head(len(MAGIC)) == MAGIC:
             yield from _tables(source)
             return
-        first = next(iter_records(source), None)
+        first = next(quick_records(source), None)
         value = first.value if isinstance(first, Line) else None
         is_lines = isinstance(value, dict) and not isinstance(value.get("conversation"), list)
         yield from _lines(source) if is_lines else _export(source)

@@ -18,7 +18,16 @@ from samework.model.events import Event, Usage
 from samework.model.reader import Evidence
 from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
 from samework.model.words import EndReason, EventKind, FieldSource
-from samework.readers._agent_parts import Step, Unknowns, content_of, is_counted, note, object_call, summed
+from samework.readers._agent_parts import (
+    Step,
+    Unknowns,
+    content_of,
+    is_counted,
+    note,
+    object_call,
+    quick_records,
+    summed,
+)
 from samework.text import shortened
 
 if TYPE_CHECKING:
@@ -100,7 +109,7 @@ class _Facts:
         self.request: dict[str, object] = {}
         self.cwd: str | None = None
         self.forked_at = -1
-        for item in iter_records(source):
+        for item in quick_records(source):
             value = item.value if isinstance(item, Line) else None
             if isinstance(item, Line) and isinstance(value, dict):
                 self._look(value, item.offset)
