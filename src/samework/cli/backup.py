@@ -22,7 +22,7 @@ def command(
     """Write a checked copy of the store to one file.
 
     The store is brought to rest, verified, copied and read back; the copy is moved into place only when it is whole.
-    `tar xf FILE` restores it.
+    `samework restore FILE` makes a store of it again.
     """
     from samework.cli.output import console, counted, print_json
     from samework.text import visible
