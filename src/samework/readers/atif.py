@@ -44,6 +44,7 @@ class Atif:
         tokens="where the harness records ids",
         text="yes",
         actions="yes",
+        raw_arguments="where written as text",
         observations="yes",
         reuse="cached tokens of each call, where recorded",
     )

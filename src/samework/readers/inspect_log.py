@@ -61,6 +61,7 @@ class InspectLog:
         raw_arguments="where the provider's reply is logged",
         observations="yes",
         reuse="cached tokens of each call",
+        base_commit="where the metadata of a sample name it",
         patch="where a scorer keeps it",
         outcome="scores",
     )

@@ -52,7 +52,12 @@ class Tau2:
     detects = "a JSON object with `info`, `tasks` and `simulations`"
     proven = False
     evidence = Evidence(
-        text="yes", actions="yes", observations="yes", reuse="cached tokens, where recorded", outcome="reward"
+        text="yes",
+        actions="yes",
+        raw_arguments="where written as text",
+        observations="yes",
+        reuse="cached tokens, where recorded",
+        outcome="reward",
     )
 
     def sniff(self, head: bytes, source: Source) -> float:
