@@ -5,8 +5,9 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 DEMO ?= .demo
+FUZZ_SECONDS ?= 60
 
-.PHONY: help setup demo test check format golden schema docs notebooks bench clean
+.PHONY: help setup demo test check format golden schema docs notebooks bench fuzz clean
 
 help: ## what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -32,6 +33,7 @@ check: $(READY) ## format, lint, types, direction of imports, schema and docs dr
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest -q tests/contracts
 	$(BIN)/python docs/make_commands.py --check
+	$(BIN)/python docs/make_formats.py --check
 
 format: $(READY) ## format and mend what can be mended
 	$(BIN)/ruff format .
@@ -43,14 +45,19 @@ golden: $(READY) ## write the golden files anew; read the difference before you 
 schema: $(READY) ## write schema/ and docs/schema.md anew from the tables and records
 	$(BIN)/python -m samework.store.schema_dump
 
-docs: $(READY) ## write the pages of the commands anew
+docs: $(READY) ## write the pages of the commands and the table of formats anew
 	$(BIN)/python docs/make_commands.py
+	$(BIN)/python docs/make_formats.py
 
 notebooks: $(READY) ## run the notebooks from a clean kernel and write their outputs; look at the pictures
 	$(BIN)/python notebooks/run.py
 
 bench: $(READY) ## speed and memory, as ratios; minutes
-	@for each in bench/*.py; do echo "== $$each"; $(BIN)/python $$each || exit 1; done
+	@for each in $(filter-out bench/fuzz.py,$(wildcard bench/*.py)); do echo "== $$each"; $(BIN)/python $$each || exit 1; done
+
+fuzz: $(READY) ## look for bytes that break a reader or parser: FUZZ_SECONDS for each, the faults go to tests/fuzz/corpus
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fuzz]' || echo "atheris is not for this Python"
+	$(BIN)/python bench/fuzz.py --seconds $(FUZZ_SECONDS)
 
 clean: ## remove what was made
 	rm -rf $(VENV) $(DEMO) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+import re
 import shutil
 import sys
 import tempfile
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 TAKEN = Path(tempfile.gettempdir()) / "samework-taken"
 MAX_BYTES, MAX_CANDIDATES, MAX_SAMPLES = 24_000, 1500, 12
 MIN_NEW_LINES = 2
+_MACHINE = re.compile(rb"/tmp/pytest-of-[^/]+/pytest-\d+/[^/\"']+|/(?:root|home)/[^\"']*?/lib/python3\.\d+")
+"""Paths of the machine on which a test ran its tool."""
 _OWN = str(ROOT / "src" / "samework")
 
 
@@ -198,7 +201,8 @@ def main(asked: list[str]) -> None:
         for old in folder.glob("made-*"):
             shutil.rmtree(old) if old.is_dir() else old.unlink()
         for number, files in enumerate(kept):
-            lab.write_sample(folder, f"made-{number:02}{suffix(files)}", files)
+            scrubbed = {inner: _MACHINE.sub(b"/w", data) for inner, data in files.items()}
+            lab.write_sample(folder, f"made-{number:02}{suffix(files)}", scrubbed)
         n_bytes = sum(len(data) for files in kept for data in files.values())
         print(f"{name:20} {len(kept):3} samples, {n_bytes:7} bytes")  # noqa: T201
 

@@ -242,7 +242,7 @@ def _facets_of_event(event: Event) -> Iterator[str]:
         yield "text"
     if event.calls:
         yield "actions"
-    if any(call.exact and call.is_json for call in event.calls):
+    if any(call.exact for call in event.calls):
         yield "raw_arguments"
     if event.kind is EventKind.OBSERVATION and event.text:
         yield "observations"
