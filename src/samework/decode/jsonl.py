@@ -47,10 +47,14 @@ def iter_records(source: Source, limits: Limits = DEFAULT) -> Iterator[Line | Da
             continue
         offset, number, raw, is_cut = line
         try:
-            value = strict_json.loads(raw, limits)
+            value, findings = strict_json.loads_reported(raw, limits)
         except NotJson as error:
             yield from mended(offset, number, raw, error, is_cut=is_cut, limits=limits)
             continue
+        for finding in findings:
+            # What a repeated key said first is in no digest: the run must not be held identical by this line.
+            taints = strict_json.REPEATED in finding
+            yield Damage(offset, len(raw), f"line {number}: {finding}", code="odd-json", taints_run=taints)
         yield Line(offset, number, value, raw)
 
 

@@ -1,8 +1,8 @@
 """One policy for JSON text: nothing is changed in silence, what cannot be kept is refused with its byte offset.
 
-Integers keep every digit, lone surrogates stay, NaN and Infinity are floats, a repeated key keeps its last value and
-is reported by `loads_checked`, a byte order mark is dropped. Refused: what is not JSON, nesting beyond the limit,
-integers beyond `max_digits`, decimals beyond a double.
+Integers keep every digit, lone surrogates stay, NaN and Infinity are floats, a repeated key keeps its last value, a
+byte order mark is dropped; `loads_checked` and `loads_reported` say so. Refused: what is not JSON, nesting beyond the
+limit, integers beyond `max_digits`, decimals beyond a double. docs/decisions/0030 has the table.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from samework.decode.limits import DEFAULT, Limits
 from samework.errors import DamagedRecord
 from samework.text import shortened
 
+REPEATED = "occurs twice in one object"
 BOM = b"\xef\xbb\xbf"
 _DIGITS_ALIKE = bytes(ord("0") if chr(byte) in "0123456789" else byte for byte in range(256))
 _LONG_RUN = b"0" * 19
 _STRIDE, _SAMPLED_RUN = 6, b"000"  # nineteen digits cover three samples at a distance of six, wherever they begin
 _AFTER_RUN = re.compile(rb"[^0]")
+_KEY_END = b'":'
 _STRUCTURE = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 
 
@@ -90,9 +92,7 @@ def loads_checked(data: bytes | str, limits: Limits = DEFAULT) -> tuple[object, 
             seen: set[str] = set()
             for key, _ in items:
                 if key in seen:
-                    findings.append(
-                        f'the key "{shortened(key, 60)}" occurs twice in one object; the last value is kept'
-                    )
+                    findings.append(f'the key "{shortened(key, 60)}" {REPEATED}; the last value is kept')
                 seen.add(key)
         return kept
 
@@ -104,6 +104,28 @@ def loads_checked(data: bytes | str, limits: Limits = DEFAULT) -> tuple[object, 
         object_pairs_hook=pairs, parse_int=_Numbers(limits).whole, parse_float=_finite, parse_constant=constant
     )
     return _decode(raw, limits, decoder), findings
+
+
+def loads_reported(data: bytes, limits: Limits = DEFAULT) -> tuple[object, list[str]]:
+    """As `loads_checked`, at the speed of `loads` for text that has nothing to report.
+
+    A repeated key shows where the text has more keys than what was read of it, written again.
+
+    >>> loads_reported(b'{"a": 1, "a": 2}')
+    ({'a': 2}, ['the key "a" occurs twice in one object; the last value is kept'])
+    """
+    if has_long_integer(data):
+        return loads_checked(data, limits)
+    try:
+        value = orjson.loads(data)
+        n_kept = orjson.dumps(value).count(_KEY_END)
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError):
+        return loads_checked(data, limits)
+    if data.count(_KEY_END) > n_kept:
+        return loads_checked(data, limits)
+    if data.count(b"[") + data.count(b"{") > limits.max_depth and _depth(value) > limits.max_depth:
+        raise _too_deep(0, limits)
+    return value, []
 
 
 def first_value(text: str, start: int, limits: Limits = DEFAULT) -> tuple[object, int]:

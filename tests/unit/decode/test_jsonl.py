@@ -104,3 +104,10 @@ def test_the_count_of_nul_bytes_is_reported() -> None:
     lines, damage = read(b"\0" * 64 + b'{"a":1}\n')
     assert [(line.offset, line.value) for line in lines] == [(64, {"a": 1})]
     assert (damage[0].n_bytes, damage[0].reason) == (64, "line 1: 64 NUL bytes skipped")
+
+
+def test_a_line_that_says_a_key_twice_is_kept_and_taints_its_run() -> None:
+    lines = list(iter_records(BytesSource("x", b'{"a":1}\n{"a":1,"a":2}\n{"b":NaN}\n')))
+    assert [(type(item).__name__, getattr(item, "taints_run", None)) for item in lines] == [
+        ("Line", None), ("Damage", True), ("Line", None), ("Damage", False), ("Line", None),
+    ]  # fmt: skip

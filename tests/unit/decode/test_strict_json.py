@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from samework.decode.limits import Limits
-from samework.decode.strict_json import NotJson, has_long_integer, loads, loads_checked
+from samework.decode.strict_json import REPEATED, NotJson, has_long_integer, loads, loads_checked, loads_reported
 
 VALUES = st.recursive(
     st.none()
@@ -106,3 +106,19 @@ def test_nesting_up_to_the_limit_is_read() -> None:
     assert loads(b"[" * 200 + b"]" * 200) is not None
     with pytest.raises(NotJson):
         loads(b"[[[]]]", Limits(max_depth=2))
+
+
+@given(VALUES)
+def test_text_without_oddities_has_nothing_to_report(value: object) -> None:
+    for text in (json.dumps(value), json.dumps(value, ensure_ascii=False, separators=(",", ":"))):
+        raw = text.encode("utf-8", "surrogatepass")
+        assert loads_reported(raw) == (json.loads(text), [])
+
+
+@given(VALUES, st.sampled_from(["a", 'q"', "b\\", "\ud83d", "c:"]))
+def test_a_key_given_twice_is_reported_wherever_it_stands(value: object, key: str) -> None:
+    once = f"{json.dumps(key)}: {json.dumps(value)}"
+    raw = f'[{{"x": {{{once}, {once}}}}}]'.encode()
+    found, findings = loads_reported(raw)
+    assert (found, findings) == loads_checked(raw)
+    assert any(REPEATED in finding for finding in findings)
