@@ -192,7 +192,8 @@ def _start(program: Program, survey: Survey, strand: Strand, ordinal: int) -> Ru
         extra["branch"] = "left"
     if strand.agent is None and survey.result:
         extra |= {name: survey.result[name] for name in ("num_turns", "total_cost_usd") if name in survey.result}
-        extra["result_usage"] = as_dict(survey.result.get("usage"))
+        usage = as_dict(survey.result.get("usage"))
+        extra |= {"result_usage": usage} if usage else {}
     version = as_text(facts.get("version")) or as_text(facts.get("claude_code_version"))
     return RunStart(
         layout=program.name,
