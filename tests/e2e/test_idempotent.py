@@ -119,7 +119,8 @@ def test_a_known_store_is_not_written_to(store: Path) -> None:
         "source",
         "defect",
     )
-    sql = " union all ".join(f"select '{table}' as name, count(*) as n from {table}" for table in tables) + " order by all"
+    counts = (f"select '{table}' as name, count(*) as n from {table}" for table in tables)
+    sql = f"{' union all '.join(counts)} order by all"
     before = answer("query", sql, store=store)
     take(task, store=store)
     assert answer("query", sql, store=store) == before

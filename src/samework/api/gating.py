@@ -48,7 +48,7 @@ _RECORD: Final[dict[str, str]] = {
     "patch_unusable": "the patch cannot stand for a tree; attach the worktree, or the repository with the base commit",
     "policy": "the trees were taken in different ways or under different scopes; take both alike",
     "base_unrecorded": "a patch without its base commit cannot be compared; record the base commit of the task",
-    "kind_has_no_tree": "runs of this kind leave no tree to test: gate them apart, by --require outcome or --require actions",
+    "kind_has_no_tree": "runs of this kind leave no tree to test: gate them apart, by --require outcome or actions",
     "incomplete_record": "the record of a run is damaged or cut; ingest it again when it is whole",
     "censored": "a run was cut off from outside before it could differ; run it again to its end",
     "no_trajectory": "no trajectory: ingest the record of what the run did",

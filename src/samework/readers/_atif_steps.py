@@ -269,9 +269,9 @@ def _step(step: dict[str, object], offset: int | None, *, has_commands: bool) ->
     for result in results:
         if result.get("content") is None and result.get("subagent_trajectory_ref"):
             continue
-        said = _text(result.get("content"))
+        answer = _text(result.get("content"))
         call_id = as_name(result.get("source_call_id"))
-        yield Event(EventKind.OBSERVATION, said, call_id=call_id, time=time, offset=offset)
+        yield Event(EventKind.OBSERVATION, answer, call_id=call_id, time=time, offset=offset)
 
 
 def _completion(
