@@ -88,6 +88,50 @@ def test_the_end_is_that_of_the_last_turn(last, reason):
     assert run.end.reason is reason
 
 
+def old(kind: str, **more: Any) -> dict[str, Any]:
+    return {"id": "0", "msg": {"type": kind, **more}}
+
+
+def total(n_in: int, n_out: int, last_in: int, last_out: int) -> dict[str, Any]:
+    info = {
+        "total_token_usage": {"input_tokens": n_in, "output_tokens": n_out},
+        "last_token_usage": {"input_tokens": last_in, "cached_input_tokens": 4, "output_tokens": last_out},
+    }
+    return old("token_count", info=info)
+
+
+def test_older_output_gives_the_tokens_of_each_call_once():
+    (run,) = read_lines(
+        READER,
+        {"model": "m-1", "workdir": "/w"},
+        {"prompt": "do"},
+        old("task_started"),
+        old("agent_reasoning", text="hm"),
+        old("agent_message", message="look"),
+        old("exec_command_begin", call_id="c1", command=["ls"]),
+        total(10, 2, 10, 2),
+        total(10, 2, 10, 2),
+        old("exec_command_end", call_id="c1", aggregated_output="a", exit_code=0),
+        old("mcp_tool_call_begin", call_id="c2", invocation={"server": "s", "tool": "t", "arguments": {"a": 1}}),
+        old("mcp_tool_call_end", call_id="c2", result={"Ok": {"content": [{"type": "text", "text": "b"}]}}),
+        total(25, 5, 15, 3),
+        old("agent_message", message="done"),
+        old("task_complete"),
+    )
+    assert run.kinds == ["user", "completion", "observation", "completion", "observation", "completion"]
+    assert run.texts == ["do", "look", "a", "", "b", "done"]
+    assert [call.arguments for call in run.calls] == ['["ls"]', '{"a":1}']
+    assert (run.tokens("prompt_tokens"), run.tokens("completion_tokens")) == (25, 5)
+    assert not run.damage
+    assert run.end.reason is EndReason.FINISHED
+
+
+def test_older_output_that_ends_early_or_is_not_known_says_so():
+    (run,) = read_lines(READER, old("task_started"), old("marvel"), {"x": 1}, old("agent_message", message="a"))
+    assert sorted(run.codes) == ["damaged-record", "unknown-record"]
+    assert run.end.reason is EndReason.LOG_TRUNCATED
+
+
 @pytest.mark.parametrize("name", ["a1", "a2", "b1", "c1", "x1"])
 def test_real_output_has_the_counts_of_a_plain_walk(shared_path, name):
     path = shared_path("data", "formats", "codex", "generated-fix-add", name, "exec-stdout.jsonl")

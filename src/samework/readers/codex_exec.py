@@ -3,7 +3,8 @@
 An item is a command, a change of files, a call of a tool or a piece of prose. The requests to the model are not
 marked, so items that no result parts are one completion. Commands are as the shell was given them, which is not the
 argument text that the model wrote. Tokens are totals of a whole thread: they are kept as such, never as those of one
-call. Items come twice, when they start and when they are done: each is read once. Refuses nothing but what is no JSON.
+call. Items come twice, when they start and when they are done: each is read once. What was printed before there were
+threads, `{id, msg}` a line, is read from its definition; there tokens stand with each call. Refuses no JSON Lines.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from samework.model.reader import Evidence
 from samework.model.records import Damage, RunEnd, RunStart
 from samework.model.words import EndReason, EventKind
 from samework.readers._agent_parts import Step, Unknowns, content_of, note
+from samework.readers._codex_exec_old import OldStream
 from samework.text import shortened
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from samework.model.records import Record
 
 _TYPE = re.compile(rb'^\{"type"\s*:\s*"(?:thread\.started|turn\.(?:started|completed|failed)|item\.[a-z]+)"')
+_OLD = re.compile(rb'^\{"id"\s*:\s*"[^"]*"\s*,\s*"msg"\s*:\s*\{"type"\s*:\s*"')
 _LOOKED_AT = 20
 _PROSE = frozenset({"agent_message", "assistant_message"})
 _CALLS = frozenset(
@@ -41,12 +44,13 @@ class CodexExec:
 
     name = "codex_exec"
     title = "codex exec --json output (JSON Lines)"
-    detects = "JSON Lines whose types are thread.started, turn.started, item.started, item.completed, turn.completed"
+    detects = "JSON Lines of thread.started, turn.started, item.completed, or the older ones of `id` and `msg`"
     proven = True
     evidence = Evidence(
         text="yes",
         actions="yes",
         observations="before the cut that the model saw",
+        reuse="in older output",
     )
 
     def sniff(self, head: bytes, source: Source) -> float:
@@ -54,7 +58,9 @@ class CodexExec:
         if source.is_dir:
             return 0.0
         lines = head.lstrip(b"\xef\xbb\xbf \t\r\n").split(b"\n", _LOOKED_AT)[:_LOOKED_AT]
-        return 0.95 if any(_TYPE.match(line) for line in lines) else 0.0
+        if any(_TYPE.match(line) for line in lines):
+            return 0.95
+        return 0.9 if any(_OLD.match(line) for line in lines) else 0.0
 
     def read(self, source: Source) -> Iterator[Record]:
         """Yield one run.
@@ -69,7 +75,7 @@ class CodexExec:
             recorder="codex exec",
             extra={"thread_usage": usage} if usage else None,
         )
-        printed = _Printed()
+        printed: _Printed | OldStream = OldStream() if _is_old(source) else _Printed()
         for item in iter_records(source):
             if isinstance(item, Damage):
                 yield item
@@ -78,6 +84,11 @@ class CodexExec:
             else:
                 yield Damage(item.offset, len(item.raw), f"line {item.number}: no object")
         yield from printed.finish()
+
+
+def _is_old(source: Source) -> bool:
+    """True where the output is of before threads and items."""
+    return any(_OLD.match(line) for line in source.head().split(b"\n", _LOOKED_AT)[:_LOOKED_AT])
 
 
 def _thread(source: Source) -> tuple[str | None, dict[str, object]]:
