@@ -1,0 +1,97 @@
+"""T5: secrets leave every export by default, keep their digests, are compared before, and their places are listed."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.command import answer, new_store, samework
+from tests.threats.lab import bundle
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KEYS = {arm: f"tvly-FAKEfake{digit * 16}" for arm, digit in (("a", "0"), ("b", "1"))}
+WORD = "hunter2xFAKE"
+TEXT = "TAVILY_API_KEY={key}\nAuthorization: Bearer FAKE.FAKE.FAKE\npassword = " + WORD + "\nmail me@FAKE.example"
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two runs that differ only in the value of a key that a tool printed, and in what follows from arms."""
+    place = tmp_path_factory.mktemp("t5")
+    made = new_store(place)
+    for arm, key in KEYS.items():
+        run = bundle(place / "in" / arm, "x", arm, observed=TEXT.format(key=key))
+        (run / "manifest.json").write_text(json.dumps({"server.api_key": {"value": WORD, "source": "declared"}}))
+    answer("ingest", place / "in", store=made)
+    return made
+
+
+def test_two_keys_are_still_two(store: Path) -> None:
+    pair = answer("compare", "t x:a x:1", "t x:b x:1", store=store, exits=frozenset({0, 1, 3}))
+    assert pair["facets"]["observations"]["verdict"] == "different"
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "json", "parquet"])
+def test_no_answer_of_sql_holds_one(store: Path, form: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    for sql in ("from bodies", "select * from manifest_fields", "select {'a': [text]} as x from bodies"):
+        done = samework("query", sql, "--format", form, "-o", out, store=store)
+        assert done.returncode == 0, done.stderr
+        said = str(pq.read_table(out).to_pylist()) if form == "parquet" else out.read_text()
+        assert "FAKE" not in said
+        assert "[redacted" in said
+        assert "--no-redact" in done.stderr
+
+
+def test_no_redact_leaves_them_exactly(store: Path) -> None:
+    asked = ("query", "select text from bodies where text like 'TAV%' order by text", "--format", "csv", "--no-redact")
+    done = samework(*asked, store=store)
+    assert [row["text"] for row in csv.DictReader(io.StringIO(done.stdout))] == [
+        TEXT.format(key=key) for key in KEYS.values()
+    ]
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("ending", ["html", "md", "json"])
+def test_no_report_holds_one(store: Path, ending: str, tmp_path: Path) -> None:
+    for number, words in enumerate((("t x:a x:1", "t x:b x:1"), ("--task", "t x"), ())):
+        out = tmp_path / f"{number}.{ending}"
+        assert samework("report", *words, "-o", out, store=store).returncode == 0
+        assert "FAKE" not in out.read_text(encoding="utf-8")
+
+
+def test_the_places_are_listed_and_lead_to_the_bytes(store: Path) -> None:
+    done = samework("scan", store=store)
+    assert "FAKE" not in done.stdout
+    places = answer("scan", store=store)
+    assert "FAKE" not in json.dumps(places)
+    runs = {run["run_id"]: run["arm"][0] for run in answer("runs", store=store)}
+    found = {(runs[place["run"]], place["kind"]): place for place in places}
+    for arm, key in KEYS.items():
+        place = found[arm, "provider key"]
+        text = TEXT.format(key=key).encode()
+        assert text[place["offset"] : place["offset"] + place["n_bytes"]].decode() == key
+        assert (place["part"], place["seq"]) == ("observation", 2)
+    assert found["a", "provider key"]["digest"] != found["b", "provider key"]["digest"]
+    assert found["a", "bearer"]["digest"] == found["b", "bearer"]["digest"]
+    assert found["a", "password"]["digest"] == found["a", "server.api_key"]["digest"]
+
+
+def test_a_store_without_secrets_says_so(tmp_path: Path) -> None:
+    done = samework("scan", store=new_store(tmp_path))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "None was found.\n")
+
+
+def test_marks_of_a_report_are_found_by_scan(store: Path, tmp_path: Path) -> None:
+    out = tmp_path / "pair.json"
+    assert samework("report", "t x:a x:1", "t x:b x:1", "-o", out, store=store).returncode == 0
+    digests = {place["digest"] for place in answer("scan", store=store)}
+    marks = {found["digest"] for found in json.loads(out.read_text())["redactions"]}
+    assert marks & digests
