@@ -133,7 +133,7 @@ def first_value(text: str, start: int, limits: Limits = DEFAULT) -> tuple[object
 
     Raises: NotJson: there is none; `offset` counts characters here.
     """
-    _refuse_deep(text, limits)
+    _refuse_deep(text, limits, start)
     try:
         return _plain_decoder(limits).raw_decode(text, start)
     except json.JSONDecodeError as error:
@@ -182,11 +182,12 @@ def _decode(raw: bytes, limits: Limits, decoder: json.JSONDecoder) -> object:
         raise _too_deep(skipped, limits) from error
 
 
-def _refuse_deep(text: str, limits: Limits) -> None:
-    if text.count("[") + text.count("{") <= limits.max_depth:
+def _refuse_deep(text: str, limits: Limits, start: int = 0) -> None:
+    """Refuse a value at `start` that is too deep; what follows it is not looked at, however deep."""
+    if not start and text.count("[") + text.count("{") <= limits.max_depth:
         return
     depth = 0
-    for found in _STRUCTURE.finditer(text):
+    for found in _STRUCTURE.finditer(text, start):
         mark = found.group()
         if mark in "[{":
             depth += 1
@@ -194,6 +195,8 @@ def _refuse_deep(text: str, limits: Limits) -> None:
                 raise _too_deep(len(text[: found.start()].encode("utf-8", "surrogatepass")), limits)
         elif mark in "]}":
             depth -= 1
+        if not depth:
+            return
 
 
 def _depth(value: object) -> int:

@@ -11,7 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from samework.decode.limits import Limits
-from samework.decode.strict_json import REPEATED, NotJson, has_long_integer, loads, loads_checked, loads_reported
+from samework.decode.strict_json import (
+    REPEATED,
+    NotJson,
+    first_value,
+    has_long_integer,
+    loads,
+    loads_checked,
+    loads_reported,
+)
 
 VALUES = st.recursive(
     st.none()
@@ -100,6 +108,13 @@ def test_what_cannot_be_kept_is_refused_with_its_place(text: bytes, words: str, 
     with pytest.raises(NotJson, match=words) as caught:
         loads(text)
     assert offset is None or caught.value.offset == offset
+
+
+def test_a_value_is_read_though_a_deep_one_follows() -> None:
+    text = '{"a": 1}\n' + "[" * 100_000
+    assert first_value(text, 0) == ({"a": 1}, 8)
+    with pytest.raises(NotJson, match="nested deeper"):
+        first_value(text, 9)
 
 
 def test_nesting_up_to_the_limit_is_read() -> None:
