@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from types import TracebackType
 
-    from samework.ingest.assembly import Finding, RunAssembly
+    from samework.ingest.assembly import Findings, RunAssembly
     from samework.ingest.identity import RunIdentity, SourceIdentity
     from samework.ingest.landing import Landing
     from samework.ingest.layouts import Unit
@@ -44,7 +44,7 @@ class Read(NamedTuple):
     identity: SourceIdentity
     runs: list[tuple[RunAssembly, RunIdentity]]
     loose: list[SuiteReport | OutcomeRecord]
-    findings: list[Finding]
+    findings: Findings
 
 
 class _NothingKnown:

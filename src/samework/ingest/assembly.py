@@ -24,6 +24,7 @@ from samework.model.words import EndReason
 
 _FLUSH_BYTES = 4 * 1024 * 1024
 _FLUSH_EVENTS = 4096
+_MAX_FINDINGS = 10_000
 _WORKSPACE_FIELDS = frozenset({"workspace.root", "workspace.cwd", "env.workspace", "env.cwd"})
 _FILLED = (
     "agent", "agent_version", "model", "native_id", "parent_native_id", "recorder", "tokenizer", "base_commit",
@@ -36,6 +37,32 @@ class Finding(msgspec.Struct, frozen=True):
 
     path: str
     damage: Damage
+
+
+class Findings(list[Finding]):
+    """Findings of a run or a source: each by itself up to a limit, those beyond it counted in a last one.
+
+    A file of nothing but damaged lines would else take far more memory than it has bytes.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.n_beyond = 0
+        self.first_beyond: Damage | None = None
+
+    def note(self, path: str, damage: Damage) -> None:
+        """Add a damage."""
+        if len(self) < _MAX_FINDINGS:
+            self.append(Finding(path, damage))
+            return
+        first = self.first_beyond = self.first_beyond or damage
+        before = self.pop().damage if self.n_beyond else damage
+        self.n_beyond += 1
+        end = max(before.offset + before.n_bytes, damage.offset + damage.n_bytes)
+        reason = f"{self.n_beyond} more places, not listed; the first of them: {first.reason}"
+        taints = before.taints_run or damage.taints_run
+        rest = Damage(first.offset, max(end - first.offset, 0), reason, code="more-damage", taints_run=taints)
+        self.append(Finding(path, rest))
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -66,7 +93,7 @@ class RunAssembly:
         self.reports: list[Report] = []
         self.outcomes: dict[str, OutcomeRecord] = {}
         self.invariants: dict[str, Invariant] = {}
-        self.findings: list[Finding] = []
+        self.findings = Findings()
         self.tainted_by: str | None = None
 
     def ensure_fold(self) -> TrajectoryFold:
@@ -89,7 +116,7 @@ class RunAssembly:
 
     def damage(self, damage: Damage, path: str | None = None) -> None:
         """Note a damage; one that taints the run makes it incomplete."""
-        self.findings.append(Finding(path or self.path, damage))
+        self.findings.note(path or self.path, damage)
         if damage.taints_run and self.tainted_by is None:
             self.tainted_by = damage.reason
 

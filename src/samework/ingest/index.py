@@ -21,7 +21,8 @@ _RUN_ID_DIGITS = 16
 class KnownRun:
     """A run in the store or in the open batch. path: of its source. root: path named in this ingest it came from.
 
-    is_folder: its source is a directory of its own; None for a run that was not met in this ingest.
+    native_id: the tool's own id of it. is_folder: its source is a directory of its own; None for a run that was not met
+    in this ingest.
     """
 
     __slots__ = (
@@ -32,6 +33,7 @@ class KnownRun:
         "is_folder",
         "key",
         "layout",
+        "native_id",
         "patch_sha256",
         "path",
         "repeat",
@@ -56,6 +58,7 @@ class KnownRun:
         path: str,
         root: str | None = None,
         is_folder: bool | None = None,
+        native_id: str | None = None,
     ) -> None:
         self.key = key
         self.run_id = run_id
@@ -70,6 +73,7 @@ class KnownRun:
         self.path = path
         self.root = root
         self.is_folder = is_folder
+        self.native_id = native_id
 
 
 class Index:
@@ -102,6 +106,7 @@ class Index:
                     base_commit=row[8],
                     patch_sha256=row[9],
                     path=row[10] or "",
+                    native_id=row[13],
                 ),
                 (row[11], row[12]),
             )
@@ -148,6 +153,13 @@ class Index:
         if repeat is not None:
             return next((run for run in held if run.repeat == repeat), None)
         return held[nth] if nth < len(held) else None
+
+    def of_native(self, task: str, arm: str, layout: str, native_id: str | None) -> list[KnownRun]:
+        """Runs with a trajectory that a tool knows by this id; none where it has no id."""
+        if native_id is None:
+            return []
+        held = self.by_arm.get((task, arm), [])
+        return [run for run in held if run.native_id == native_id and run.layout == layout and run.has_trajectory]
 
     def free_repeat(self, task: str, arm: str) -> str:
         """The smallest ordinal from 1 that no run of the task and arm has."""

@@ -10,7 +10,7 @@ from os.path import commonpath
 from typing import TYPE_CHECKING
 
 from samework.errors import InputError
-from samework.ingest import artifacts
+from samework.ingest import artifacts, grown
 from samework.ingest.index import KnownRun, run_identity
 from samework.ingest.rows import row_columns
 from samework.model.records import Damage, OutcomeRecord, PatchRecord
@@ -84,7 +84,15 @@ class Landing:
             if found is not None:
                 self._join_partial(assembly, found)
                 return
-        absorbed = self._partial_to_absorb(assembly, facts, patch)
+        native_id = _text(assembly.start.native_id)
+        held = self.index.of_native(facts.task, facts.arm, assembly.start.layout, native_id)
+        if (whole := grown.longer(self.writer, held, assembly)) is not None:
+            if assembly.key is not None:
+                grown.forget(self.writer, assembly.key)
+            self.note_known(whole)
+            return
+        outgrown = grown.shorter(self.writer, held, assembly)
+        absorbed = outgrown or self._partial_to_absorb(assembly, facts, patch)
         key = assembly.key if assembly.key is not None else self.writer.next_key("run")
         repeat = facts.repeat
         if repeat is None:
@@ -104,12 +112,20 @@ class Landing:
             path=self.identity.path,
             root=self.identity.root,
             is_folder=self.identity.is_folder,
+            native_id=native_id,
         )
         self._artifacts(assembly, known)
         self.writer.append("run", {name: [value] for name, value in self._run_row(assembly, known).items()})
         self._defects(assembly.findings, key)
-        if absorbed is not None:
-            self._absorb(absorbed, known, assembly)
+        if outgrown is not None:
+            self._absorb(outgrown, known, assembly, grown.ATTACHED_TABLES)
+            grown.forget(self.writer, outgrown.key)
+            self.notes.append(f"run {outgrown.run_id} went on; the longer record stands for it")
+        elif absorbed is not None:
+            self._absorb(absorbed, known, assembly, _MOVED)
+            self.writer.delete("facet_digest", "run_key", [absorbed.key])
+            self.writer.delete("run", "run_key", [absorbed.key])
+            self.joined.append(known.run_id)
         self.index.add(known, self.identity.key)
         self.n_events += assembly.finish().n_events
         reason = assembly.incomplete_reason
@@ -266,11 +282,11 @@ class Landing:
             return lacking[0]
         return None
 
-    def _absorb(self, old: KnownRun, new: KnownRun, assembly: RunAssembly) -> None:
-        """Move the artifacts of a run known only by them to the run whose trajectory has come; then forget it."""
+    def _absorb(self, old: KnownRun, new: KnownRun, assembly: RunAssembly, tables: tuple[str, ...]) -> None:
+        """Move the artifacts of a run to the one that stands for it now, and forget that it was known."""
         if old.run_id in self.index.by_id:
             self.index.remove(old)
-        for table in _MOVED:
+        for table in tables:
             columns = row_columns(table)
             names = ("run_key", *columns)
             listed = ", ".join(f'"{name}"' for name in names)
@@ -287,9 +303,6 @@ class Landing:
                 self.writer.append(table, {**moved, "run_key": [new.key] * len(kept)})
             for row in kept:
                 self._remember(table, new, dict(zip(names, row, strict=True)))
-        self.writer.delete("facet_digest", "run_key", [old.key])
-        self.writer.delete("run", "run_key", [old.key])
-        self.joined.append(new.run_id)
 
     @staticmethod
     def _keeps_own(table: str, new: KnownRun, assembly: RunAssembly) -> bool:

@@ -14,7 +14,7 @@ from samework.decode.archive import expanded
 from samework.decode.document import read_bytes, read_document_checked
 from samework.errors import InputError
 from samework.ingest import bundle_files
-from samework.ingest.assembly import Finding, Report, RunAssembly
+from samework.ingest.assembly import Findings, Report, RunAssembly
 from samework.ingest.detect import detect
 from samework.ingest.identity import run_facts
 from samework.ingest.manifest_file import manifest_facts
@@ -67,7 +67,7 @@ class Reading:
         self.tick = tick
         self.check = check
         self.loose: list[SuiteReport | OutcomeRecord] = []
-        self.findings: list[Finding] = []
+        self.findings = Findings()
         self._done: list[tuple[RunAssembly, RunIdentity]] = []
         self._run: RunAssembly | None = None
         self._facts: RunIdentity | None = None
@@ -97,7 +97,7 @@ class Reading:
         self,
         runs: list[tuple[RunAssembly, RunIdentity]],
         loose: list[SuiteReport | OutcomeRecord],
-        findings: list[Finding],
+        findings: Findings,
     ) -> None:
         """Land what another process gathered of this source. Raises as `run`."""
         self.loose, self.findings = loose, findings
@@ -146,7 +146,7 @@ class Reading:
         elif self._is_skipping:
             return
         elif isinstance(record, Damage):
-            self.findings.append(Finding(self.unit.path, record))
+            self.findings.note(self.unit.path, record)
         elif isinstance(record, SuiteReport | OutcomeRecord):
             self.loose.append(record)
         elif isinstance(record, PatchRecord):

@@ -104,6 +104,8 @@ def repair(
         shutil.rmtree(aside, ignore_errors=True)
     lost += [Lost(f"journal, line {number}", "the line is damaged") for number in told.damaged]
     lost += [Lost(f"batch {number}", "no line of the journal tells of it") for number in missing]
+    if (begin := journal.first_batch(told)) > 1:
+        lost.append(Lost(f"all before batch {begin}", "the store was older than its journal"))
     return Repair(n_runs, n_done, tuple(lost), str(kept))
 
 

@@ -36,8 +36,11 @@ def append(root: Path, batch: int, acts: Sequence[Act]) -> None:
 
     Raises: OSError: the disk is full or not writable; what was written of the lines is cut off again where it can be.
     """
-    data = b"".join(_line({**act, "batch": batch}) for act in acts or ({"do": "nothing"},))
     path = root / JOURNAL_NAME
+    told = list(acts) or [{"do": "nothing"}]
+    if batch > 1 and not path.exists():  # a store that is older than journals
+        told.insert(0, {"do": "begin"})
+    data = b"".join(_line({**act, "batch": batch}) for act in told)
     with path.open("ab") as stream:
         start = cut_to_whole_lines(path)
         try:
@@ -70,14 +73,19 @@ def read(root: Path) -> Journal:
     return Journal(tuple(acts), tuple(damaged))
 
 
+def first_batch(journal: Journal) -> int:
+    """The first batch that the journal can tell of: later than 1 where the store is older than journals."""
+    return next((int(act["batch"]) for act in journal.acts[:1] if act["do"] == "begin"), 1)
+
+
 def missing_batches(journal: Journal, last_batch: int) -> list[int]:
-    """Batches up to `last_batch`, the last that was acknowledged, of which no line tells.
+    """Batches up to `last_batch`, the last that was acknowledged, of which a line should tell and none does.
 
     >>> missing_batches(Journal(({"do": "nothing", "batch": 2},), ()), 3)
     [1, 3]
     """
     told = {int(act["batch"]) for act in journal.acts}
-    return sorted(set(range(1, last_batch + 1)) - told)
+    return sorted(set(range(first_batch(journal), last_batch + 1)) - told)
 
 
 def _line(act: Act) -> bytes:

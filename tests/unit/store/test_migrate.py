@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import tarfile
+
 import duckdb
 import pytest
+import zstandard
 
+import samework as sw
 from samework.store import migrate
 from samework.store.connection import open_store
 from samework.store.verify import verify_store
@@ -40,3 +45,42 @@ def test_every_older_version_leads_to_the_present_one():
             migrate.migrate(db, to=version)
             migrate.migrate(db)
             assert migrate.schema_version(db) == SCHEMA_VERSION
+
+
+@pytest.fixture
+def store_of_version_one(tmp_path, root):
+    """The small fixtures and five Codex runs as the first program stored them: a file that is never made anew."""
+    packed = (root / "tests" / "unit" / "store" / "old" / "store-v1.tar.zst").read_bytes()
+    with tarfile.open(fileobj=io.BytesIO(zstandard.ZstdDecompressor().decompress(packed))) as archive:
+        archive.extractall(tmp_path, filter="data")
+    if (tmp_path / ".samework" / "objects.git").exists():
+        (tmp_path / ".samework" / "objects.git" / "refs").mkdir(exist_ok=True)
+    return sw.open(tmp_path / ".samework")
+
+
+def test_a_store_that_the_first_program_wrote_says_the_same_today(store_of_version_one, tmp_path, root):
+    fresh = sw.create(tmp_path / "fresh" / ".samework")
+    fresh.ingest(root / "fixtures" / "codex-fix-add")
+    fresh.ingest(root / "fixtures" / "small")
+    old = store_of_version_one
+    assert [run.run_id for run in old.runs()] == [run.run_id for run in fresh.runs()]
+    assert old.classes() == fresh.classes()
+    assert [(fork.node, fork.origin, fork.consequence) for fork in old.forks()] == [
+        (fork.node, fork.origin, fork.consequence) for fork in fresh.forks()
+    ]
+    assert old.verify() == []
+    assert (old.path / "format").read_text().split()[1] == str(SCHEMA_VERSION)
+
+
+def test_a_store_of_version_one_takes_in_more_and_knows_what_it_has(store_of_version_one, tmp_path, root):
+    assert store_of_version_one.ingest(root / "fixtures" / "codex-fix-add").n_new == 0
+    (tmp_path / "more.jsonl").write_text('{"kind": "user", "text": "go"}\n{"kind": "completion", "text": "no"}\n')
+    assert store_of_version_one.ingest(tmp_path / "more.jsonl").n_new == 1
+    assert store_of_version_one.verify() == []
+
+
+def test_a_repair_says_that_older_batches_are_in_no_journal(store_of_version_one, tmp_path):
+    (tmp_path / "more.jsonl").write_text('{"kind": "user", "text": "go"}\n{"kind": "completion", "text": "no"}\n')
+    store_of_version_one.ingest(tmp_path / "more.jsonl")
+    made = store_of_version_one.repair()
+    assert (made.n_runs, [lost.path for lost in made.lost]) == (1, ["all before batch 3"])
