@@ -31,7 +31,7 @@ from samework.decode.source import FileSource  # noqa: E402
 from samework.errors import InputError  # noqa: E402
 from samework.ingest import registry  # noqa: E402
 from samework.model.events import Event  # noqa: E402
-from samework.model.records import SuiteReport  # noqa: E402
+from samework.model.records import PatchRecord, SuiteReport  # noqa: E402
 from tests.fuzz import lab  # noqa: E402
 
 if TYPE_CHECKING:
@@ -40,8 +40,30 @@ if TYPE_CHECKING:
 SMALL_MB, FLAT_MB = 5, 12
 MAX_SAMPLE_BYTES = 2_000_000
 _ID = re.compile(r"(^|_)u?u?id$|[a-z](Id|ID|Uuid)$|^uuid$")
-_WHOLE = frozenset({"sessionId", "session_id", "traceId", "trace_id", "thread_id", "threadId", "instance_id", "runId"})
+_WHOLE = frozenset(
+    {
+        "sessionId",
+        "session_id",
+        "traceId",
+        "trace_id",
+        "thread_id",
+        "threadId",
+        "instance_id",
+        "runId",
+        "parentToolCallId",
+    }
+)
 """Ids of the whole conversation: they stay, so that the file is one long run and not many."""
+_PROSE = frozenset(
+    {"text", "content", "output", "observation", "thought", "message", "result", "response", "model_patch"}
+)
+WORDS = "def test_the_tree(path): return index of 17 lines in src/module/core.py \n\t\u00e9 " * 8
+
+
+class Members(NamedTuple):
+    """Members of an object, repeated under other keys."""
+
+    of: dict[str, Any]
 
 
 class Grown(NamedTuple):
@@ -75,7 +97,9 @@ def _is_of(name: str, path: Path) -> bool:
     if not sure or max(sure, key=lambda each: sure[each]) != name:
         return False
     try:
-        return any(isinstance(each, Event | SuiteReport) for each in registry.reader(name).read(FileSource(path)))
+        return any(
+            isinstance(each, Event | SuiteReport | PatchRecord) for each in registry.reader(name).read(FileSource(path))
+        )
     except InputError:
         return False
 
@@ -97,14 +121,21 @@ def grown(data: bytes) -> Grown:
 
 
 def _grown_document(document: Any) -> Grown:
-    path = max(
-        _lists(document), key=lambda each: len(orjson.dumps(_at(document, each))) * 0.5 ** len(each), default=None
-    )
+    path = max(_lists(document), key=lambda each: len(json.dumps(_at(document, each))) * 0.5 ** len(each), default=None)
+    if path is None and isinstance(document, dict) and any(isinstance(each, dict) for each in document.values()):
+        return Grown("document", _dumps(document)[:-1], [Members(document)], b"}")  # an object of tasks
     if path is None:
         return Grown("lines", b"", [document], b"")
     found = _at(document, path)
-    marked = orjson.dumps(_replaced(document, path, ["\x01here"])).split(b'"\\u0001here"')
-    return Grown("document", marked[0] + orjson.dumps(found[0]), found, marked[1])
+    marked = _dumps(_replaced(document, path, ["\x01here"])).split(b'"\\u0001here"', 1)
+    return Grown("document", marked[0] + _dumps(found[0]), found, marked[1])
+
+
+def _dumps(value: Any) -> bytes:
+    try:
+        return orjson.dumps(value)
+    except TypeError:  # an integer or a text that UTF-8 and 64 bits do not hold
+        return json.dumps(value).encode()
 
 
 def _lists(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -155,7 +186,9 @@ def _copy(part: Any, number: int) -> bytes:
     if isinstance(part, bytes):
         named = re.sub(rb'(name="[^"]*)"', rb"\1 %d" % number + b'"', part, count=1)
         return re.sub(rb"(?m)^(PASSED|FAILED|ok|not ok) (.*)$", rb"\1 \2 %d" % number, named)
-    return orjson.dumps(_renamed(part, f"-{number}"))
+    if isinstance(part, Members):
+        return _dumps({f"{key}-{number}": value for key, value in part.of.items()})[1:-1]
+    return _dumps(_renamed(part, f"-{number}"))
 
 
 def _renamed(value: Any, suffix: str) -> Any:
@@ -168,6 +201,15 @@ def _renamed_id(key: str, value: Any, suffix: str) -> Any:
     if isinstance(value, str) and (_ID.search(key) or key == "nodeid") and key not in _WHOLE:
         return value + suffix
     return _renamed(value, suffix)
+
+
+def lengthened(value: Any, key: str = "") -> Any:
+    """A made sample with texts as long as real ones are; its records would be all frame and no content."""
+    if isinstance(value, dict):
+        return {name: lengthened(child, name) for name, child in value.items()}
+    if isinstance(value, list):
+        return [lengthened(child, key) for child in value]
+    return f"{value} {WORDS}" if isinstance(value, str) and value and key in _PROSE else value
 
 
 class Measured(NamedTuple):
@@ -236,12 +278,18 @@ def compare(name: str, n_mb: int) -> None:
         return
     data, source = found
     sample = grown(data)
+    if source == "made" and sample.shape in {"lines", "document"}:
+        sample = sample._replace(parts=[lengthened(part) for part in sample.parts])
     with tempfile.TemporaryDirectory(prefix="samework-readers-") as folder:
         runs = []
         for size in (SMALL_MB, n_mb):
             path = Path(folder) / f"{size}"
             write(sample, path, size * 1_000_000)
-            runs.append(measure(name, path, sample.shape))
+            try:
+                runs.append(measure(name, path, sample.shape))
+            except subprocess.CalledProcessError as error:
+                print(f"{name:20} {error.stderr.strip().splitlines()[-1][:160]}")
+                return
         n_bytes = path.stat().st_size / 1e6
     small, large = runs
     rate = n_bytes / large.seconds

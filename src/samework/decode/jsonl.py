@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _BLANK = b" \t\r\n"
 _NUL_RUN = re.compile(rb"\x00+")
+_MAX_NUL_RUNS = 100
 
 
 class Line(msgspec.Struct, frozen=True, gc=False):
@@ -115,6 +116,11 @@ def mended(
 
 
 def _around_nuls(offset: int, number: int, raw: bytes, *, is_cut: bool, limits: Limits) -> Iterator[Line | Damage]:
+    n_runs = sum(1 for _ in _NUL_RUN.finditer(raw))
+    if n_runs > _MAX_NUL_RUNS:
+        reason = f"line {number}: {n_runs} runs of NUL bytes, as in text of another encoding"
+        yield Damage(offset, len(raw), reason, code="nul-run")
+        return
     end = 0
     for found in _NUL_RUN.finditer(raw):
         yield from _piece(offset, number, raw, (end, found.start()), is_cut=False, limits=limits)
