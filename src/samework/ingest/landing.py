@@ -86,6 +86,7 @@ class Landing:
                 return
         native_id = _text(assembly.start.native_id)
         held = self.index.of_native(facts.task, facts.arm, assembly.start.layout, native_id)
+        held = [run for run in held if facts.repeat in {None, run.repeat}]
         if (whole := grown.longer(self.writer, held, assembly)) is not None:
             if assembly.key is not None:
                 grown.forget(self.writer, assembly.key)
