@@ -63,7 +63,9 @@ def test_the_example_in_the_help_works_on_the_demo_store(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "fixtures").symlink_to(FIXTURES)
-    if name in {"ingest", "attach", "backup"}:
+    if name == "restore":
+        sw.open(store).backup(tmp_path / "samework-backup.tar")
+    elif name in {"ingest", "attach", "backup", "repair", "review"}:
         shutil.copytree(store, tmp_path / ".samework")
     elif name != "init":
         (tmp_path / ".samework").symlink_to(store)
