@@ -1,11 +1,11 @@
 """How fast each reader reads beside bare decoding of the same bytes, and what memory 5 MB and 50 MB of a format take.
 
-Usage: python bench/readers.py [--mb 50] [READER ...]. A file is made from a sample (the largest real one in the shared
-data, else one of tests/fuzz/samples): lines of a JSON Lines file are repeated with other ids, the largest list of a
-document is. Prints MB/s, the ratio to orjson.loads of the same bytes (line by line where the format is lines; none
-where it is no JSON), and by how much resident memory grew while 5 MB and 50 MB were read. Memory is called flat where
-45 MB more of a file take less than 12 MB more of memory; a format that is one document is held while it is decoded.
-Needs Linux, for the memory.
+Usage: python bench/readers.py [--mb 50] [READER ...]. A file is made from a sample: the largest real one in the shared
+data, else one of tests/fuzz/samples; texts of a short one are lengthened. Lines of a JSON Lines file are repeated with
+other ids, the largest list of a document is. Prints MB/s, the ratio to orjson.loads of the same bytes (line by line
+where the format is lines; none where it is no JSON), and by how much resident memory grew while 5 MB and 50 MB were
+read. Memory is called flat where 45 MB more of a file take less than 12 MB more; a format that is one document
+is held while it is decoded, and a test report is one record. Needs Linux, for the memory.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SMALL_MB, FLAT_MB = 5, 12
-MAX_SAMPLE_BYTES = 2_000_000
+MAX_SAMPLE_BYTES, SHORT_BYTES = 2_000_000, 20_000
 _ID = re.compile(r"(^|_)u?u?id$|[a-z](Id|ID|Uuid)$|^uuid$")
 _WHOLE = frozenset(
     {
@@ -85,8 +86,21 @@ def sample_of(name: str) -> tuple[bytes, str] | None:
     if best:
         return best, "real"
     made = [each.data for each in lab.samples(name) if not each.is_dir and not each.data.startswith((b"PK", b"(\xb5"))]
-    made = [data for data in made if not data.startswith(b"SQLite")]
+    made = [data for data in made if not data.startswith(b"SQLite") and _is_plain(data)]
     return (max(made, key=len), "made") if made else None
+
+
+def _is_plain(data: bytes) -> bool:
+    """True for what orjson reads, and for what is no JSON at all."""
+    if not data.lstrip().startswith((b"{", b"[")):
+        return True
+    with suppress(orjson.JSONDecodeError):
+        orjson.loads(data)
+        return True
+    try:
+        return all(orjson.loads(line) is not None for line in data.splitlines() if line.strip())
+    except orjson.JSONDecodeError:
+        return False
 
 
 def _is_of(name: str, path: Path) -> bool:
@@ -204,12 +218,13 @@ def _renamed_id(key: str, value: Any, suffix: str) -> Any:
 
 
 def lengthened(value: Any, key: str = "") -> Any:
-    """A made sample with texts as long as real ones are; its records would be all frame and no content."""
+    """A short sample with texts as long as real ones are; its records would be all frame and no content."""
     if isinstance(value, dict):
         return {name: lengthened(child, name) for name, child in value.items()}
     if isinstance(value, list):
         return [lengthened(child, key) for child in value]
-    return f"{value} {WORDS}" if isinstance(value, str) and value and key in _PROSE else value
+    is_prose = isinstance(value, str) and value and key.rpartition(".")[2] in _PROSE and value[0] not in '{["'
+    return f"{value} {WORDS}" if is_prose else value
 
 
 class Measured(NamedTuple):
@@ -278,7 +293,7 @@ def compare(name: str, n_mb: int) -> None:
         return
     data, source = found
     sample = grown(data)
-    if source == "made" and sample.shape in {"lines", "document"}:
+    if len(data) < SHORT_BYTES and sample.shape in {"lines", "document"}:
         sample = sample._replace(parts=[lengthened(part) for part in sample.parts])
     with tempfile.TemporaryDirectory(prefix="samework-readers-") as folder:
         runs = []
@@ -295,7 +310,8 @@ def compare(name: str, n_mb: int) -> None:
     rate = n_bytes / large.seconds
     ratio = f"{large.decode_s / large.seconds:5.2f}" if large.decode_s else "    -"
     is_flat = large.mb - small.mb < FLAT_MB
-    memory = "flat" if is_flat else ("held: one document" if sample.shape != "lines" else "grows")
+    held = "held: one report" if name in registry.REPORTS else "held: one document"
+    memory = "flat" if is_flat else ("grows" if sample.shape == "lines" and name not in registry.REPORTS else held)
     print(
         f"{name:20} {sample.shape:8} {source:4} {rate:7.1f} MB/s  ratio {ratio}  "
         f"memory {small.mb:6.1f} / {large.mb:6.1f} MB  {memory}; {large.n_events} events",
