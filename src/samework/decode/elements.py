@@ -14,7 +14,7 @@ import msgspec
 from samework.decode import strict_json
 from samework.decode.limits import DEFAULT, MIB, Limits
 from samework.decode.strict_json import BOM, NotJson
-from samework.errors import DamagedRecord
+from samework.errors import DamagedRecord, InputError, LimitExceeded
 from samework.model.records import Damage
 from samework.text import shortened, visible
 
@@ -68,6 +68,8 @@ def iter_parts(source: Source, streamed: frozenset[str], limits: Limits = DEFAUL
             yield from _members(cursor, streamed) if mark == b"{" else _elements(cursor, "")
             if cursor.peek():
                 yield _damage(cursor.offset, cursor.rest(), "bytes after the end of the document", "damaged-record")
+            elif cursor.is_broken:
+                yield _damage(cursor.offset, 0, "the compressed data is cut after the end of the document", "cut-tail")
         except _Stop as stop:
             yield _damage(stop.offset, cursor.rest() + cursor.offset - stop.offset, stop.reason, stop.code)
 
@@ -88,7 +90,9 @@ class _Cursor:
     def __init__(self, stream: BinaryIO, limits: Limits) -> None:
         self.stream = stream
         self.limits = limits
-        self.buffer = stream.read(_FIRST_READ_BYTES)
+        self.is_broken = False
+        self.buffer = b""
+        self.buffer = self._read(_FIRST_READ_BYTES)
         self.base = 0
         self.at = len(BOM) if self.buffer.startswith(BOM) else 0
 
@@ -100,7 +104,7 @@ class _Cursor:
     def rest(self) -> int:
         """Bytes from here to the end; reads them."""
         n_bytes = len(self.buffer) - self.at
-        while part := self.stream.read(MIB):
+        while part := self._read(MIB):
             n_bytes += len(part)
         return n_bytes
 
@@ -157,13 +161,31 @@ class _Cursor:
 
     def _fill(self) -> bool:
         """Read on, dropping what lies behind; twice as much each time, so that a long value is scanned once."""
-        more = self.stream.read(max(MIB, len(self.buffer) - self.at))
+        more = self._read(max(MIB, len(self.buffer) - self.at))
         if not more:
             return False
         self.base += self.at
         self.buffer = self.buffer[self.at :] + more
         self.at = 0
         return True
+
+    def _read(self, n_bytes: int) -> bytes:
+        """The next bytes. Where compressed data is cut the document ends, for what came out before stands.
+
+        Raises: InputError: nothing came out of it. LimitExceeded.
+        """
+        parts: list[bytes] = []
+        try:
+            while n_bytes > 0 and not self.is_broken and (part := self.stream.read1(n_bytes)):  # type: ignore[attr-defined]
+                parts.append(part)
+                n_bytes -= len(part)
+        except LimitExceeded:
+            raise
+        except InputError:
+            if not parts and not self.buffer:
+                raise
+            self.is_broken = True
+        return b"".join(parts)
 
     def _stop(self, reason: str, code: str | None = None) -> _Stop:
         is_cut = reason.startswith("the file ends")

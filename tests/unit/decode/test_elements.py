@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
 
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
 from samework.decode import elements
+from samework.decode.archive import CompressedSource
 from samework.decode.elements import Part, iter_parts
 from samework.decode.limits import Limits
 from samework.decode.source import BytesSource
@@ -109,3 +113,17 @@ def test_a_value_beyond_the_limit_is_named():
 
 def test_a_byte_order_mark_is_stepped_over():
     assert rebuilt(parts(b'\xef\xbb\xbf{"a": 1}'), is_list=False) == {"a": 1}
+
+
+def test_what_came_out_of_a_cut_archive_is_given_and_the_cut_is_told():
+    rows = [{"number": number, "noise": os.urandom(60).hex()} for number in range(2000)]
+    data = json.dumps({"name": "n", "rows": rows}).encode()
+    for pack in (gzip.compress, zstandard.compress):
+        packed = pack(data)
+        source = CompressedSource(BytesSource("a.json", packed[: len(packed) // 2]))
+        *found, damage = iter_parts(source, frozenset({"rows"}))
+        assert damage.code == "cut-tail"
+        assert [part.value for part in found[1:]] == rows[: len(found) - 1]
+        assert len(found) > 500
+    *found, damage = iter_parts(CompressedSource(BytesSource("a.json", gzip.compress(data)[:-4])), frozenset({"rows"}))
+    assert (len(found), damage.code, damage.n_bytes) == (2001, "cut-tail", 0)
