@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import tracemalloc
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,6 +17,8 @@ from tests.fuzz import lab, mutate
 READERS = sorted(registry.BUILT_IN)
 ALL = [found for name in READERS if (found := lab.samples(name))]
 by_reader = pytest.mark.parametrize("name", READERS)
+MAX_PEAK_BYTES = 64 << 20
+"""For inputs of at most half a megabyte; the buffers of streams are the most of it."""
 FEW = settings(
     max_examples=40, deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -114,8 +117,27 @@ def test_a_reader_that_is_told_to_read_another_format_reads_it_or_refuses(name, 
     ],
     ids=repr,
 )  # fmt: skip
-def test_bytes_of_no_format_are_refused_or_named(name, data):
-    lab.judged(registry.reader(name), {lab.FILE: data})
+def test_bytes_of_no_format_are_refused_or_named_in_little_memory(name, data):
+    tracemalloc.start()
+    try:
+        lab.judged(registry.reader(name), {lab.FILE: data})
+        assert tracemalloc.get_traced_memory()[1] < MAX_PEAK_BYTES
+    finally:
+        tracemalloc.stop()
+
+
+@by_reader
+def test_memory_is_of_the_order_of_a_damaged_sample(name):
+    reader, rng, others = registry.reader(name), random.Random(name), mutate.others_of(name)
+    tracemalloc.start()
+    try:
+        for sample in lab.samples(name)[:3]:
+            for _ in range(5):
+                tracemalloc.reset_peak()
+                lab.judged(reader, mutate.mutant_files(rng, sample.files, others))
+                assert tracemalloc.get_traced_memory()[1] < MAX_PEAK_BYTES
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.shared

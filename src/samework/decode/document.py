@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from samework.decode import strict_json
-from samework.decode.limits import DEFAULT, Limits
+from samework.decode.limits import DEFAULT, MIB, Limits
 from samework.decode.strict_json import NotJson
 from samework.errors import DamagedRecord, LimitExceeded
 from samework.text import visible
@@ -13,17 +13,26 @@ from samework.text import visible
 if TYPE_CHECKING:
     from samework.model.reader import Source
 
+_PART_BYTES = 4 * MIB
+
 
 def read_bytes(source: Source, limits: Limits = DEFAULT) -> bytes:
     """All bytes of a source.
 
     Raises: LimitExceeded: more than `max_document_bytes`. InputError: it cannot be opened.
     """
+    parts, n_bytes = [], 0
     with source.open() as stream:
-        data = stream.read(limits.max_document_bytes + 1)
-    if len(data) > limits.max_document_bytes:
-        raise LimitExceeded(f"one document of more than {limits.max_document_bytes} bytes", place=visible(source.path))
-    return data
+        while part := stream.read(
+            _PART_BYTES
+        ):  # never the limit at once: a stream makes room for all that is asked for
+            parts.append(part)
+            n_bytes += len(part)
+            if n_bytes > limits.max_document_bytes:
+                raise LimitExceeded(
+                    f"one document of more than {limits.max_document_bytes} bytes", place=visible(source.path)
+                )
+    return b"".join(parts)
 
 
 def read_document(source: Source, limits: Limits = DEFAULT) -> object:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 import os
+import tracemalloc
 from typing import TYPE_CHECKING
 
 import pytest
 
-from samework.decode.document import read_document, read_document_checked
+from samework.decode.archive import expanded
+from samework.decode.document import read_bytes, read_document, read_document_checked
 from samework.decode.limits import Limits
 from samework.decode.source import BytesSource, DirSource, FileSource
 from samework.errors import DamagedRecord, InputError, LimitExceeded
@@ -73,3 +76,12 @@ def test_a_cut_document_names_file_and_byte() -> None:
     with pytest.raises(DamagedRecord, match="the file ends inside the document") as caught:
         read_document(BytesSource("a\x1b.traj", b'{"a":'))
     assert caught.value.place == "a\\x1b.traj, byte 5"
+
+
+def test_a_small_document_takes_little_memory_however_much_one_may_be() -> None:
+    tracemalloc.start()
+    try:
+        read_bytes(expanded(BytesSource("a.json", gzip.compress(b'{"a": 1}'))))
+        assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    finally:
+        tracemalloc.stop()
