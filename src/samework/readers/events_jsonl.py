@@ -126,13 +126,14 @@ class EventsJsonl:
                     continue
                 try:
                     line = _decode(raw)
-                except (msgspec.MsgspecError, RecursionError):
+                    event = _event(line, offset)
+                except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):  # arguments are decoded last
                     damage_or_event = _odd_line(offset, number, raw, is_cut=is_cut)
                 else:
                     if is_started and line.kind is not EventKind.END:
-                        yield _event(line, offset)
+                        yield event
                         continue
-                    damage_or_event = iter((_event(line, offset),))
+                    damage_or_event = iter((event,))
             if not is_started:
                 is_started = True
                 yield _start({})
