@@ -38,7 +38,7 @@ from tests.fuzz import lab  # noqa: E402
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SMALL_MB, FLAT_MB = 5, 12
+SMALL_MB, FLAT_MB, MAX_SLOWER = 5, 12, 2.5
 MAX_SAMPLE_BYTES, SHORT_BYTES = 2_000_000, 20_000
 _ID = re.compile(r"(^|_)u?u?id$|[a-z](Id|ID|Uuid)$|^uuid$")
 _WHOLE = frozenset(
@@ -308,13 +308,15 @@ def compare(name: str, n_mb: int) -> None:
         n_bytes = path.stat().st_size / 1e6
     small, large = runs
     rate = n_bytes / large.seconds
+    slower = (large.seconds / n_mb) / (small.seconds / SMALL_MB)
+    linear = "" if slower < MAX_SLOWER else f"; {slower:.1f} times slower a byte than a file of {SMALL_MB} MB"
     ratio = f"{large.decode_s / large.seconds:5.2f}" if large.decode_s else "    -"
     is_flat = large.mb - small.mb < FLAT_MB
     held = "held: one report" if name in registry.REPORTS else "held: one document"
     memory = "flat" if is_flat else ("grows" if sample.shape == "lines" and name not in registry.REPORTS else held)
     print(
         f"{name:20} {sample.shape:8} {source:4} {rate:7.1f} MB/s  ratio {ratio}  "
-        f"memory {small.mb:6.1f} / {large.mb:6.1f} MB  {memory}; {large.n_events} events",
+        f"memory {small.mb:6.1f} / {large.mb:6.1f} MB  {memory}; {large.n_events} events{linear}",
         flush=True,
     )
 
