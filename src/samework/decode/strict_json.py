@@ -24,7 +24,8 @@ _LONG_RUN = b"0" * 19
 _STRIDE, _SAMPLED_RUN = 6, b"000"  # nineteen digits cover three samples at a distance of six, wherever they begin
 _AFTER_RUN = re.compile(rb"[^0]")
 _KEY_END = b'":'
-_STRUCTURE = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+# A string that has no end goes to the end of the text: else each quote in it would be tried as a beginning.
+_STRUCTURE = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 
 
 class NotJson(DamagedRecord):

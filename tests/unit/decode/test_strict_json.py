@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+import time
 
 import pytest
 from hypothesis import given
@@ -137,3 +138,13 @@ def test_a_key_given_twice_is_reported_wherever_it_stands(value: object, key: st
     found, findings = loads_reported(raw)
     assert (found, findings) == loads_checked(raw)
     assert any(REPEATED in finding for finding in findings)
+
+
+def test_a_cut_string_full_of_quotes_takes_time_in_proportion():
+    text = '{"a": ["' + '\\"aaa' * 200_000
+    began = time.process_time()
+    with pytest.raises(NotJson):
+        first_value("[" * 300 + text, 0)
+    with pytest.raises(NotJson):
+        first_value('{"b": ' + "[[]," * 300 + text, 0)
+    assert time.process_time() - began < 5
