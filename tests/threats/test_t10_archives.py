@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import subprocess
 import warnings
 import zipfile
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ import pytest
 import zstandard
 
 from tests.command import COMMAND, new_store
+from tests.measured import measured
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,16 +63,11 @@ def test_it_is_refused_by_name_in_flat_memory(name: str, tmp_path: Path) -> None
     (tmp_path / "in" / name).write_bytes(data)
     (tmp_path / "in" / "good.jsonl").write_text('{"kind":"user","text":"go"}\n{"kind":"end"}\n')
     store = new_store(tmp_path)
-    command = [COMMAND, "ingest", str(tmp_path / "in"), "--store", str(store)]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=WIDE)
-    assert child.stdout is not None
-    said = " ".join(child.stdout.read().split())
-    child.stdout.close()
-    _, status, used = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    assert child.returncode == 0, said
+    done = measured([COMMAND, "ingest", str(tmp_path / "in"), "--store", str(store)], WIDE)
+    said = " ".join(done.said.split())
+    assert done.returncode == 0, said
     assert name in said
     assert words in said, said
     assert "new 1 run" in said
-    assert used.ru_maxrss / 1024 < PEAK_MIB
+    assert done.peak_mib < PEAK_MIB
     assert sum(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file()) < 20_000_000

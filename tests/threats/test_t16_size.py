@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.command import COMMAND, answer, new_store
+from tests.measured import measured
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,11 +26,9 @@ def ingested(place: Path, n_calls: int) -> float:
             out.write(json.dumps({"kind": "completion", "text": f"{n}", "tool_calls": [call]}) + "\n")
             out.write(json.dumps({"kind": "observation", "text": f"{n} " * 500, "call_id": "1"}) + "\n")
     store = new_store(place)
-    child = subprocess.Popen([COMMAND, "ingest", str(place / "run.jsonl"), "--store", str(store)])
-    _, status, used = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    assert child.returncode == 0
-    return used.ru_maxrss / 1024
+    done = measured([COMMAND, "ingest", str(place / "run.jsonl"), "--store", str(store)])
+    assert done.returncode == 0, done.said
+    return done.peak_mib
 
 
 @pytest.mark.slow

@@ -43,7 +43,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "causes": "Set what is recorded of the runs against the ways that they took.",
         "claims": "Say which sentences about replay and cause two runs allow.",
         "experiment": "Compare arms beside what each differs from itself, with tests that need this control.",
-        "review": "Record or show what reviewers say of a pair.",
+        "review": "Record what a reviewer says of a pair, or show what reviewers said.",
         "gate": "Let CI pass, fail or stay undecided: does one arm do the work of another?",
     },
     "Tell": {

@@ -1,6 +1,6 @@
 """`samework restore`."""
 
-# ruff: noqa: TC001 (Typer reads annotations at run time)
+# ruff: noqa: TC001, TC003 (Typer reads annotations at run time)
 from __future__ import annotations
 
 from pathlib import Path
@@ -8,31 +8,29 @@ from typing import Annotated
 
 import typer
 
-from samework.cli.options import JsonOption
+from samework.cli.options import JsonOption, StoreOption
 
 EXAMPLE = "samework restore samework-backup.tar"
 
 
 def command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What `samework backup` wrote.")],
-    directory: Annotated[
-        Path, typer.Argument(metavar="[DIR]", help="The new store; must not exist.", show_default=False)
-    ] = Path(".samework"),
     *,
+    store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> int:
     """Make a store from a backup.
 
-    Every member is checked against the list inside before anything is written; the store is verified before it is moved
-    into place.
+    The store is made where `--store` says, else as `.samework` here; nothing may be there yet. Every member is checked
+    against the list inside before anything is written, and the store is verified before it is moved into place.
     """
     import samework
     from samework.cli.output import console, print_json
     from samework.text import visible
 
-    store = samework.restore(file, directory)
+    made = samework.restore(file, store)
     if as_json:
-        print_json({"store": str(store.path), "runs": len(store.runs())})
+        print_json({"store": str(made.path), "runs": len(made.runs())})
     else:
-        console().print(f"Restored {visible(str(store.path), one_line=True)}.", soft_wrap=True)
+        console().print(f"Restored {visible(str(made.path), one_line=True)}.", soft_wrap=True)
     return 0

@@ -22,7 +22,7 @@ from samework.model.events import ToolCall
 from samework.model.reader import Evidence
 from samework.model.records import Damage, RunEnd, RunStart
 from samework.model.words import EndReason, EventKind
-from samework.readers._chat import message_of, usage_of, value_text
+from samework.readers.parts.chat import message_of, usage_of, value_text
 from samework.text import raw_bytes, shortened, visible
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from samework.model.events import Event, ToolCall, Usage
 from samework.model.reader import Evidence
 from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
 from samework.model.words import EndReason, EventKind, FieldSource
-from samework.readers._agent_parts import note
+from samework.readers.parts.agent_parts import note
 from samework.text import visible
 
 if TYPE_CHECKING:

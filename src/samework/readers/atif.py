@@ -15,7 +15,7 @@ import msgspec
 
 from samework.decode.shapes import as_count, as_dict
 from samework.model.reader import Evidence
-from samework.readers._atif_steps import (
+from samework.readers.parts.atif_steps import (
     continued_name,
     inner_runs,
     joined,

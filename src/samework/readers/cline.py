@@ -21,7 +21,7 @@ from samework.model.events import Event, ToolCall, Usage
 from samework.model.reader import Evidence
 from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
 from samework.model.words import EndReason, EventKind, FieldSource
-from samework.readers._agent_parts import Step, Unknowns, content_of, is_counted, object_call, part_text, summed
+from samework.readers.parts.agent_parts import Step, Unknowns, content_of, is_counted, object_call, part_text, summed
 from samework.text import visible
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from samework.model.events import Event, ToolCall
 from samework.model.reader import Evidence
 from samework.model.records import Damage, RunEnd, RunStart
 from samework.model.words import EndReason, EventKind
-from samework.readers._agent_parts import Step, Unknowns, content_of, note
-from samework.readers._codex_exec_old import OldStream
+from samework.readers.parts.agent_parts import Step, Unknowns, content_of, note
+from samework.readers.parts.codex_exec_old import OldStream
 from samework.text import shortened
 
 if TYPE_CHECKING:

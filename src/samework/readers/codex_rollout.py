@@ -20,7 +20,7 @@ from samework.model.events import Event, ToolCall, Usage
 from samework.model.reader import Evidence
 from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
 from samework.model.words import Absence, EndReason, EventKind, FieldSource
-from samework.readers._codex_parts import (
+from samework.readers.parts.codex_parts import (
     TokenCounts,
     call_of,
     compaction,

@@ -18,7 +18,7 @@ from samework.model.events import Event, Usage
 from samework.model.reader import Evidence
 from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
 from samework.model.words import EndReason, EventKind, FieldSource
-from samework.readers._agent_parts import (
+from samework.readers.parts.agent_parts import (
     Step,
     Unknowns,
     content_of,

@@ -22,7 +22,7 @@ from samework.model.events import Event, Usage
 from samework.model.reader import Evidence
 from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
 from samework.model.words import EndReason, EventKind, FieldSource
-from samework.readers._agent_parts import (
+from samework.readers.parts.agent_parts import (
     Step,
     Unknowns,
     content_of,
@@ -32,7 +32,7 @@ from samework.readers._agent_parts import (
     quick_records,
     summed,
 )
-from samework.readers._gemini_plan import Plan
+from samework.readers.parts.gemini_plan import Plan
 from samework.text import shortened, visible
 
 if TYPE_CHECKING:

@@ -26,8 +26,8 @@ from samework.model.events import Event
 from samework.model.reader import Evidence
 from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
 from samework.model.words import EndReason, EventKind, FieldSource
-from samework.readers._agent_parts import Step, Unknowns, content_of, note, object_call, part_text, quick_records
-from samework.readers._sqlite_rows import MAGIC, Rows, has_tables, text_of
+from samework.readers.parts.agent_parts import Step, Unknowns, content_of, note, object_call, part_text, quick_records
+from samework.readers.parts.sqlite_rows import MAGIC, Rows, has_tables, text_of
 from samework.text import visible
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from samework.model.events import Event
 from samework.model.reader import Evidence
 from samework.model.records import Damage, Include, ManifestFact, OutcomeRecord, RunEnd, RunStart
 from samework.model.words import EndReason, EventKind, FieldSource, RunKind
-from samework.readers._atif_steps import (
+from samework.readers.parts.atif_steps import (
     Trajectory,
     inner_runs,
     joined,

@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 from samework.model.reader import Evidence
-from samework.readers._claude_runs import Program, runs
+from samework.readers.parts.claude_runs import Program, runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,7 +21,7 @@ from samework.errors import DamagedRecord, InputError, UnknownFormat
 from samework.model.reader import Evidence
 from samework.model.records import Damage, ManifestFact, OutcomeRecord, PatchRecord, RunEnd, RunStart
 from samework.model.words import EndReason, EventKind, FieldSource, RunKind
-from samework.readers._inspect_sample import Sample, Thread
+from samework.readers.parts.inspect_sample import Sample, Thread
 from samework.text import raw_bytes, shortened, visible
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from samework.model.events import Event, Usage
 from samework.model.reader import Evidence
 from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
 from samework.model.words import EndReason, EventKind, FieldSource, RunKind
-from samework.readers._token_evidence import ids, ranked, with_reuse
+from samework.readers.parts.token_evidence import ids, ranked, with_reuse
 from samework.text import visible
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from samework.model.events import ToolCall
 from samework.model.reader import Evidence
 from samework.model.records import Damage
 from samework.model.words import EventKind
-from samework.readers._chat import messages_of, reply_of, usage_of, value_text
-from samework.readers._traces import runs_of
+from samework.readers.parts.chat import messages_of, reply_of, usage_of, value_text
+from samework.readers.parts.traces import runs_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -25,7 +25,7 @@ from samework.model.events import Event, ToolCall, Usage
 from samework.model.reader import Evidence
 from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
 from samework.model.words import Absence, EndReason, EventKind, FieldSource
-from samework.readers._token_evidence import completion_ids, prompt_ids, ranked, with_reuse
+from samework.readers.parts.token_evidence import completion_ids, prompt_ids, ranked, with_reuse
 from samework.text import raw_bytes, shortened
 
 if TYPE_CHECKING:

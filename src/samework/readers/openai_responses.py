@@ -18,7 +18,7 @@ from samework.errors import DamagedRecord
 from samework.model.reader import Evidence
 from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
 from samework.model.words import EndReason, EventKind, FieldSource
-from samework.readers._chat import items_reply, message_of, result_text, usage_of
+from samework.readers.parts.chat import items_reply, message_of, result_text, usage_of
 from samework.text import visible
 
 if TYPE_CHECKING:

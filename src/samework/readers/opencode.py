@@ -19,10 +19,10 @@ from samework.decode.shapes import as_dict, as_dicts, as_text
 from samework.errors import DamagedRecord
 from samework.model.reader import Evidence
 from samework.model.records import Damage
-from samework.readers._agent_parts import note
-from samework.readers._opencode_tables import sessions
-from samework.readers._opencode_talk import Talk, start
-from samework.readers._sqlite_rows import MAGIC, has_tables
+from samework.readers.parts.agent_parts import note
+from samework.readers.parts.opencode_tables import sessions
+from samework.readers.parts.opencode_talk import Talk, start
+from samework.readers.parts.sqlite_rows import MAGIC, has_tables
 from samework.text import visible
 
 if TYPE_CHECKING:

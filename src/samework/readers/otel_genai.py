@@ -19,8 +19,8 @@ from samework.decode.spans import Span, nested, time_of
 from samework.model.events import ToolCall, Usage
 from samework.model.reader import Evidence
 from samework.model.words import EventKind
-from samework.readers._chat import call_of, message_of, messages_of, reply_of, value_text
-from samework.readers._traces import read_runs
+from samework.readers.parts.chat import call_of, message_of, messages_of, reply_of, value_text
+from samework.readers.parts.traces import read_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,7 +17,7 @@ from samework.decode.limits import MIB
 from samework.decode.strict_json import BOM
 from samework.errors import DamagedRecord
 from samework.model.reader import Evidence
-from samework.readers._swebench_log_families import FAMILIES, Family
+from samework.readers.parts.swebench_log_families import FAMILIES, Family
 from samework.text import visible
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from samework.decode.strict_json import NotJson
 from samework.errors import DamagedRecord
 from samework.model.records import Damage, ManifestFact, RunStart
 from samework.model.words import FieldSource
-from samework.readers._agent_parts import note, quick_records
-from samework.readers._claude_session import Conversation
-from samework.readers._claude_survey import MESSAGES, Strand, Survey
+from samework.readers.parts.agent_parts import note, quick_records
+from samework.readers.parts.claude_session import Conversation
+from samework.readers.parts.claude_survey import MESSAGES, Strand, Survey
 from samework.text import shortened, visible
 
 if TYPE_CHECKING:

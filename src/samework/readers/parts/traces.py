@@ -17,7 +17,7 @@ from samework.decode.spans import Span, iter_spans, time_of
 from samework.errors import DamagedRecord
 from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
 from samework.model.words import EndReason, FieldSource
-from samework.readers._chat import END_REASONS
+from samework.readers.parts.chat import END_REASONS
 from samework.text import visible
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from samework.decode.shapes import as_count, as_dict, as_dicts, as_list, as_text
 from samework.model.events import Event
 from samework.model.records import Damage
 from samework.model.words import EventKind
-from samework.readers._inspect_reply import (
+from samework.readers.parts.inspect_reply import (
     REFERENCE,
     exact_arguments,
     ranked_tokens,

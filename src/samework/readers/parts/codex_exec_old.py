@@ -12,8 +12,8 @@ from samework.decode.shapes import as_dict, as_text, compact
 from samework.model.events import Event, ToolCall
 from samework.model.records import Damage, RunEnd
 from samework.model.words import EndReason, EventKind
-from samework.readers._agent_parts import Step, Unknowns, content_of, is_counted
-from samework.readers._codex_parts import TokenCounts
+from samework.readers.parts.agent_parts import Step, Unknowns, content_of, is_counted
+from samework.readers.parts.codex_parts import TokenCounts
 from samework.text import shortened
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from samework.decode.shapes import as_count, as_dict, as_moment, as_text, compac
 from samework.model.events import Event, Usage
 from samework.model.records import ManifestFact, RunEnd, RunStart, TreeRecord
 from samework.model.words import EndReason, EventKind, FieldSource
-from samework.readers._agent_parts import Step, Unknowns, content_of, is_counted, object_call, part_text, summed
+from samework.readers.parts.agent_parts import Step, Unknowns, content_of, is_counted, object_call, part_text, summed
 from samework.text import shortened
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from samework.decode.shapes import as_dict, as_text
 from samework.decode.strict_json import NotJson
 from samework.errors import DamagedRecord
 from samework.model.records import Damage, RunStart
-from samework.readers._agent_parts import note
-from samework.readers._opencode_talk import Talk, start
-from samework.readers._sqlite_rows import Rows, text_of
+from samework.readers.parts.agent_parts import note
+from samework.readers.parts.opencode_talk import Talk, start
+from samework.readers.parts.sqlite_rows import Rows, text_of
 from samework.text import visible
 
 if TYPE_CHECKING:

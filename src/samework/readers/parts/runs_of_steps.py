@@ -12,7 +12,7 @@ from samework.decode.shapes import as_dict, as_name, as_text, compact, decoded
 from samework.decode.spans import Span, instant, time_of
 from samework.model.events import ToolCall
 from samework.model.words import EventKind
-from samework.readers._chat import messages_of, reply_of, usage_of, value_text
+from samework.readers.parts.chat import messages_of, reply_of, usage_of, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,7 +15,7 @@ from samework.decode.shapes import as_dict, as_dicts, as_list, as_text, compact
 from samework.model.events import Event, Usage
 from samework.model.records import Damage, RunEnd
 from samework.model.words import EndReason, EventKind
-from samework.readers._agent_parts import (
+from samework.readers.parts.agent_parts import (
     Step,
     Unknowns,
     content_of,

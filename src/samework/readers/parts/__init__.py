@@ -1,0 +1,1 @@
+"""Parts of readers: what several formats of one family share, and what would make one reader too long to read."""
