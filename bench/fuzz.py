@@ -188,8 +188,8 @@ def fuzz(target: str, seconds: int) -> int:
     print(f"{target:22} {int(n_runs[-1]) if n_runs else 0:9,} executions{shown}, {len(found)} findings", flush=True)
     for line in found:
         print(f"    {line}")
-    if not n_runs:
-        print(told[-2000:])
+    if not n_runs or done.returncode:
+        print(f"    the fuzzer itself ended with status {done.returncode}: {told[-1000:]}")
     return len(found)
 
 

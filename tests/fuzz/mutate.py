@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-import zlib
 from typing import TYPE_CHECKING, Any
 
 from tests.fuzz import lab
@@ -244,7 +243,7 @@ def _of_archive(rng: Random, data: bytes) -> bytes:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = {each.filename: archive.read(each) for each in archive.infolist() if not each.is_dir()}
-    except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError, EOFError, RuntimeError, zlib.error):
+    except Exception:  # noqa: BLE001 (zipfile fails in many ways, and only an undamaged archive is of use here)
         return _flip(rng, data, [data])
     if not members:
         return _flip(rng, data, [data])

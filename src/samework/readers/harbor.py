@@ -239,10 +239,9 @@ def _reward_files(source: Source) -> dict[str, object]:
             except InputError:
                 return {}
             return value if isinstance(value, dict) else {"reward": value}
-        text = read_bytes(found).decode("utf-8", "replace").strip()
         try:
-            return {"reward": float(text)}
-        except ValueError:
+            return {"reward": float(read_bytes(found).decode("utf-8", "replace").strip())}
+        except (InputError, ValueError):  # what cannot be read is no reward, and takes nothing from the trial
             return {}
     return {}
 
