@@ -21,7 +21,16 @@ from samework.model.events import Event, ToolCall, Usage
 from samework.model.reader import Evidence
 from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
 from samework.model.words import EndReason, EventKind, FieldSource
-from samework.readers.parts.agent_parts import Step, Unknowns, content_of, is_counted, object_call, part_text, summed
+from samework.readers.parts.agent_parts import (
+    Step,
+    StepByStep,
+    Unknowns,
+    content_of,
+    is_counted,
+    object_call,
+    part_text,
+    summed,
+)
 from samework.text import visible
 
 if TYPE_CHECKING:
@@ -154,11 +163,10 @@ class _Facts:
                 yield ManifestFact(field, value, source, where=where)
 
 
-class _Talk:
+class _Talk(StepByStep):
     """State of the conversation. waiting: the call in prose whose result is the next message."""
 
     def __init__(self) -> None:
-        self.step: Step | None = None
         self.unknown = Unknowns()
         self.n_calls = 0
         self.waiting: ToolCall | None = None
@@ -233,17 +241,17 @@ class _Talk:
     def _asked(self, blocks: list[object], offset: int, time: str | None) -> Iterator[Event]:
         results = [block for block in as_dicts(blocks) if block.get("type") == "tool_result"]
         for block in results:
-            yield from self._held(
+            yield from self._later(
                 _observation(content_of(block.get("content")), as_text(block.get("tool_use_id")), offset, time)
             )
         said = [block for block in blocks if as_dict(block).get("type") != "tool_result"]
         answer = self._answer(said)
         if answer and self.waiting is not None:
             call, self.waiting = self.waiting, None
-            yield from self._held(_observation(content_of(said[:answer]), call.call_id, offset, time))
+            yield from self._later(_observation(content_of(said[:answer]), call.call_id, offset, time))
             said = said[answer:]
         if said:
-            yield from self._held(Event(EventKind.USER, content_of(said), time=time, offset=offset))
+            yield from self._later(Event(EventKind.USER, content_of(said), time=time, offset=offset))
 
     def _answer(self, blocks: list[object]) -> int:
         """How many blocks at the start are the result of a call in prose; the rest is what the program adds."""
@@ -251,17 +259,6 @@ class _Talk:
             return 0
         texts = [part_text(block) for block in blocks]
         return next((place for place, text in enumerate(texts) if text.startswith(_DETAILS)), len(texts))
-
-    def _held(self, event: Event) -> Iterator[Event]:
-        if self.step is None:
-            yield event
-        else:
-            self.step.held.append(event)
-
-    def _flush(self) -> Iterator[Event]:
-        if self.step is not None:
-            step, self.step = self.step, None
-            yield from step.events()
 
     def finish(self) -> Iterator[Record]:
         """What is left, findings, and the end."""

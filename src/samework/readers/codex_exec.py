@@ -19,7 +19,7 @@ from samework.model.events import Event, ToolCall
 from samework.model.reader import Evidence
 from samework.model.records import Damage, RunEnd, RunStart
 from samework.model.words import EndReason, EventKind
-from samework.readers.parts.agent_parts import Step, Unknowns, content_of, note
+from samework.readers.parts.agent_parts import Step, StepByStep, Unknowns, content_of, note
 from samework.readers.parts.codex_exec_old import OldStream
 from samework.text import shortened
 
@@ -107,11 +107,10 @@ def _thread(source: Source) -> tuple[str | None, dict[str, object]]:
     return thread, usage
 
 
-class _Printed:
+class _Printed(StepByStep):
     """State of a stream that is being read. begun: calls whose start was seen, by the id of their item."""
 
     def __init__(self) -> None:
-        self.step: Step | None = None
         self.begun: dict[str, ToolCall] = {}
         self.unknown = Unknowns()
         self.end: RunEnd | None = None
@@ -146,11 +145,6 @@ class _Printed:
             yield self.end
         else:
             yield RunEnd(EndReason.LOG_TRUNCATED, "the output ends within a turn")
-
-    def _flush(self) -> Iterator[Event]:
-        if self.step is not None:
-            step, self.step = self.step, None
-            yield from step.events()
 
     def _item(self, item: dict[str, object], offset: int, *, is_done: bool) -> Iterator[Record]:
         kind, name = as_text(item.get("type")) or "", as_text(item.get("id")) or ""

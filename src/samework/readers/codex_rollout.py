@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 
 from samework.decode.jsonl import Line, iter_records
 from samework.decode.shapes import as_dict, as_text, compact
-from samework.model.events import Event, ToolCall, Usage
+from samework.model.events import Event, Usage
 from samework.model.reader import Evidence
 from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
 from samework.model.words import Absence, EndReason, EventKind, FieldSource
+from samework.readers.parts.agent_parts import Step, StepByStep
 from samework.readers.parts.codex_parts import (
     TokenCounts,
     call_of,
@@ -212,37 +213,13 @@ class _Identity:
             yield Event(EventKind.TOOLS, compact(self.meta["dynamic_tools"]), time=as_text(self.meta.get("timestamp")))
 
 
-class _Step:
-    """One completion that is being put together, and the outputs that answer it."""
+class _Step(Step):
+    """A completion; is_closed where its token count has come, after which another one begins."""
 
-    def __init__(self, key: str | None, offset: int, time: str | None) -> None:
-        self.key = key
-        self.offset = offset
-        self.time = time
-        self.prose: list[str] = []
-        self.reasoning: list[str] = []
-        self.is_hidden = False
-        self.calls: list[ToolCall] = []
-        self.usage: Usage | None = None
-        self.is_closed = False
-        self.outputs: list[Event] = []
-
-    def events(self) -> Iterator[Event]:
-        """The completion, then its outputs in the order of the record."""
-        yield Event(
-            EventKind.COMPLETION,
-            "\n".join(self.prose),
-            reasoning="\n".join(self.reasoning) if self.reasoning else None,
-            reasoning_hidden=self.is_hidden,
-            calls=tuple(self.calls),
-            usage=self.usage,
-            time=self.time,
-            offset=self.offset,
-        )
-        yield from self.outputs
+    is_closed = False
 
 
-class _Rollout:
+class _Rollout(StepByStep):
     """State of a file that is being read."""
 
     def __init__(self, identity: _Identity) -> None:
@@ -303,11 +280,6 @@ class _Rollout:
         if self.identity.is_legacy:
             return RunEnd(EndReason.UNRECORDED, "this layout records no end")
         return RunEnd(EndReason.LOG_TRUNCATED, "the file ends without task_complete or turn_aborted")
-
-    def _flush(self) -> Iterator[Record]:
-        if self.step is not None:
-            step, self.step = self.step, None
-            yield from step.events()
 
     def _unknown(self, word: str, offset: int) -> None:
         self.unknown[word] += 1
@@ -374,7 +346,7 @@ class _Rollout:
     def _open_step(self, key: str | None, offset: int, time: str | None) -> Iterator[Record]:
         step = self.step
         if step is not None:
-            is_same = step.key == key if step.key and key else not (step.outputs or step.is_closed)
+            is_same = step.key == key if step.key and key else not (step.held or step.is_closed)
             if is_same:
                 return
             yield from self._flush()
@@ -409,10 +381,7 @@ class _Rollout:
             time=time,
             offset=offset,
         )
-        if self.step is None:
-            yield event
-        else:
-            self.step.outputs.append(event)
+        yield from self._later(event)
 
     def _message(self, payload: dict[str, object], offset: int, time: str | None) -> Iterator[Record]:
         kind = as_text(payload.get("type"))

@@ -20,6 +20,7 @@ from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
 from samework.model.words import EndReason, EventKind, FieldSource
 from samework.readers.parts.agent_parts import (
     Step,
+    StepByStep,
     Unknowns,
     content_of,
     is_counted,
@@ -191,11 +192,10 @@ class _Facts:
                 yield ManifestFact(field, value, source, where=where)
 
 
-class _Session:
+class _Session(StepByStep):
     """State of one run that is being read."""
 
     def __init__(self) -> None:
-        self.step: Step | None = None
         self.thought: list[str] = []
         self.unknown = Unknowns()
         self.end: RunEnd | None = None
@@ -266,17 +266,6 @@ class _Session:
         )
         if self.step is not None and is_counted(usage):
             self.step.usage = largest(self.step.usage, usage)
-
-    def _later(self, event: Event) -> Iterator[Event]:
-        if self.step is None:
-            yield event
-        else:
-            self.step.held.append(event)
-
-    def _flush(self) -> Iterator[Event]:
-        if self.step is not None:
-            step, self.step = self.step, None
-            yield from step.events()
 
     def finish(self, *, is_main: bool) -> Iterator[Record]:
         """What is left, and the end. A sub-agent has no end of its own in the record."""

@@ -24,6 +24,7 @@ from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
 from samework.model.words import EndReason, EventKind, FieldSource
 from samework.readers.parts.agent_parts import (
     Step,
+    StepByStep,
     Unknowns,
     content_of,
     is_counted,
@@ -321,12 +322,11 @@ def _stream(source: Source) -> Iterator[Record]:
     yield from stream.finish()
 
 
-class _Printed:
+class _Printed(StepByStep):
     """State of a stream: pieces of prose and calls are one reply until a result comes."""
 
     def __init__(self) -> None:
         self.is_started = False
-        self.step: Step | None = None
         self.unknown = Unknowns()
         self.end: RunEnd | None = None
 
@@ -359,10 +359,7 @@ class _Printed:
             event = Event(
                 EventKind.OBSERVATION, content_of(said), call_id=as_text(value.get("tool_id")), time=time, offset=offset
             )
-            if self.step is None:
-                yield event
-            else:
-                self.step.held.append(event)
+            yield from self._later(event)
         elif kind == "result":
             failed = as_text(as_dict(value.get("error")).get("message")) or "error"
             is_done = value.get("status") == "success"
@@ -376,11 +373,6 @@ class _Printed:
         yield from self._flush()
         yield from self.unknown.findings()
         yield self.end or RunEnd(EndReason.LOG_TRUNCATED, "the output ends without a result")
-
-    def _flush(self) -> Iterator[Event]:
-        if self.step is not None:
-            step, self.step = self.step, None
-            yield from step.events()
 
     def _open(self, offset: int, time: str | None) -> Iterator[Event]:
         if self.step is None or self.step.held:

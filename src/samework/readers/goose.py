@@ -26,7 +26,16 @@ from samework.model.events import Event
 from samework.model.reader import Evidence
 from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
 from samework.model.words import EndReason, EventKind, FieldSource
-from samework.readers.parts.agent_parts import Step, Unknowns, content_of, note, object_call, part_text, quick_records
+from samework.readers.parts.agent_parts import (
+    Step,
+    StepByStep,
+    Unknowns,
+    content_of,
+    note,
+    object_call,
+    part_text,
+    quick_records,
+)
 from samework.readers.parts.sqlite_rows import MAGIC, Rows, has_tables, text_of
 from samework.text import visible
 
@@ -126,11 +135,10 @@ def _start(meta: dict[str, object], content_sha256: str | None = None) -> Iterat
             yield ManifestFact(field, value, source, where=where)
 
 
-class _Talk:
+class _Talk(StepByStep):
     """State of one run that is being read."""
 
     def __init__(self) -> None:
-        self.step: Step | None = None
         self.unknown = Unknowns()
         self.n_refused = self.first_refused = 0
 
@@ -161,10 +169,7 @@ class _Talk:
                 said.append(part)
                 continue
             event = _observation(as_dict(part), offset, time)
-            if self.step is None:
-                yield event
-            else:
-                self.step.held.append(event)
+            yield from self._later(event)
         if said:
             yield from self._flush()
             yield Event(EventKind.USER, content_of(said), time=time, offset=offset)
@@ -189,11 +194,6 @@ class _Talk:
             step.prose.append(part_text(part))
         else:
             self.unknown.add(f"content/{kind}", offset)
-
-    def _flush(self) -> Iterator[Event]:
-        if self.step is not None:
-            step, self.step = self.step, None
-            yield from step.events()
 
     def finish(self) -> Iterator[Record]:
         """What is left, findings, and the end."""

@@ -20,6 +20,7 @@ from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
 from samework.model.words import EndReason, EventKind, FieldSource
 from samework.readers.parts.agent_parts import (
     Step,
+    StepByStep,
     Unknowns,
     content_of,
     is_counted,
@@ -149,12 +150,11 @@ class _Facts:
                 yield ManifestFact(field, value, source, where=where)
 
 
-class _Wire:
+class _Wire(StepByStep):
     """State of a log that is being read."""
 
     def __init__(self, forked_at: int) -> None:
         self.forked_at = forked_at
-        self.step: Step | None = None
         self.is_ended = False
         self.system = self.tools = ""
         self.unknown = Unknowns()
@@ -167,12 +167,12 @@ class _Wire:
         if kind == "context.append_loop_event":
             yield from self._loop(as_dict(value.get("event")), offset, n_bytes, time)
         elif kind == "context.append_message":
-            yield from self._flush()
+            yield from self._close()
             message = as_dict(value.get("message"))
             spoken = EventKind.SYSTEM if message.get("role") == "system" else EventKind.USER
             yield Event(spoken, content_of(message.get("content")), time=time, offset=offset)
         elif kind == "context.apply_compaction":
-            yield from self._flush()
+            yield from self._close()
             text = as_text(value.get("contextSummary")) or content_of(value.get("summary"))
             yield Event(EventKind.CONTEXT_EDIT, text, time=time, offset=offset)
         elif kind == "usage.record":
@@ -180,7 +180,7 @@ class _Wire:
         elif kind in {"llm.tools_snapshot", "config.update"}:
             yield from self._given(value, offset, time)
         elif kind in _EDITS:
-            yield from self._flush()
+            yield from self._close()
             said = compact({key: item for key, item in value.items() if key != "time"})
             yield Event(EventKind.CONTEXT_EDIT, said, time=time, offset=offset)
         else:
@@ -204,25 +204,25 @@ class _Wire:
         prompt, tools = as_text(value.get("systemPrompt")), value.get("tools")
         if prompt and prompt != self.system:
             self.system = prompt
-            yield from self._flush()
+            yield from self._close()
             yield Event(EventKind.SYSTEM, prompt, time=time, offset=offset)
         if value.get("type") == "llm.tools_snapshot" and tools is not None:
             text = tools if isinstance(tools, str) else compact(tools)
             if text != self.tools:
                 self.tools = text
-                yield from self._flush()
+                yield from self._close()
                 yield Event(EventKind.TOOLS, text, time=time, offset=offset)
 
     def _loop(self, event: dict[str, object], offset: int, n_bytes: int, time: str | None) -> Iterator[Record]:
         kind = as_text(event.get("type"))
         if kind == "step.begin":
-            yield from self._flush()
+            yield from self._close()
             self.step, self.is_ended, self.end = Step(as_text(event.get("uuid")), offset, time), False, None
         elif kind == "tool.result":
             result = as_dict(event.get("result"))
             text = content_of(result.get("output"))
             found = _EXIT.search(text[-200:]) if result.get("isError") is True else None
-            yield from self._held(
+            yield from self._later(
                 Event(
                     EventKind.OBSERVATION,
                     text,
@@ -263,18 +263,12 @@ class _Wire:
             else:
                 step.prose.append(content_of(event.get("part")))
 
-    def _held(self, event: Event) -> Iterator[Event]:
-        if self.step is None:
-            yield event
-        else:
-            self.step.held.append(event)
-
     def _usage_record(self, value: dict[str, object], offset: int, time: str | None) -> Iterator[Record]:
         usage = self._counted(_usage(as_dict(value.get("usage"))), offset)
         if usage is None:
             return
         if value.get("usageScope") == "session":
-            yield from self._flush()
+            yield from self._close()
             yield Event(EventKind.COMPLETION, usage=usage, time=time, offset=offset, truncated_by_recorder=True)
         elif self.step is not None and self.step.usage is None:
             self.step.usage = usage
@@ -286,7 +280,7 @@ class _Wire:
         self.n_replayed += 1
         return None
 
-    def _flush(self) -> Iterator[Record]:
+    def _close(self) -> Iterator[Record]:
         step, self.step = self.step, None
         if step is None:
             return
@@ -300,7 +294,7 @@ class _Wire:
     def finish(self) -> Iterator[Record]:
         """What is left, findings on the whole log, and its end."""
         is_open = self.step is not None and not self.is_ended
-        yield from self._flush()
+        yield from self._close()
         yield from self.unknown.findings()
         if self.n_unanswered:
             reason = f"{self.n_unanswered} requests to the model have no reply in the log"

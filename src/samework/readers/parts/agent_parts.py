@@ -73,6 +73,25 @@ class Step:
         yield from self.held
 
 
+class StepByStep:
+    """A reader's state while one completion is open. step: it, None between completions."""
+
+    step: Step | None = None
+
+    def _flush(self) -> Iterator[Event]:
+        """The open completion with what it holds; none is open then."""
+        if self.step is not None:
+            step, self.step = self.step, None
+            yield from step.events()
+
+    def _later(self, event: Event) -> Iterator[Event]:
+        """An event after the open completion, which may have more parts to come."""
+        if self.step is None:
+            yield event
+        else:
+            self.step.held.append(event)
+
+
 class Unknowns:
     """Counts records that a reader does not know, by word; each word is one finding at the end."""
 

@@ -17,6 +17,7 @@ from samework.model.records import Damage, RunEnd
 from samework.model.words import EndReason, EventKind
 from samework.readers.parts.agent_parts import (
     Step,
+    StepByStep,
     Unknowns,
     content_of,
     is_counted,
@@ -62,7 +63,7 @@ _RESULTS = {
 }
 
 
-class Conversation:
+class Conversation(StepByStep):
     """State of one run while its records are read.
 
     is_adjacent: lines are one reply because nothing stands between them, and calls are known by their ids throughout
@@ -71,7 +72,6 @@ class Conversation:
 
     def __init__(self, *, is_adjacent: bool = False) -> None:
         self.is_adjacent = is_adjacent
-        self.step: Step | None = None
         self.seen: set[str] = set()
         self.has_stopped = False
         self.unknown = Unknowns()
@@ -126,18 +126,6 @@ class Conversation:
         if open_calls:
             return RunEnd(EndReason.LOG_TRUNCATED, f"the record ends while {open_calls} calls wait for their results")
         return RunEnd(EndReason.UNRECORDED, "this format records no end")
-
-    def _flush(self) -> Iterator[Event]:
-        if self.step is not None:
-            step, self.step = self.step, None
-            yield from step.events()
-
-    def _later(self, event: Event) -> Iterator[Event]:
-        """An event after the open completion, which may have more lines to come."""
-        if self.step is None:
-            yield event
-        else:
-            self.step.held.append(event)
 
     # one method a type of record
 

@@ -12,7 +12,7 @@ from samework.decode.shapes import as_dict, as_text, compact
 from samework.model.events import Event, ToolCall
 from samework.model.records import Damage, RunEnd
 from samework.model.words import EndReason, EventKind
-from samework.readers.parts.agent_parts import Step, Unknowns, content_of, is_counted
+from samework.readers.parts.agent_parts import Step, StepByStep, Unknowns, content_of, is_counted
 from samework.readers.parts.codex_parts import TokenCounts
 from samework.text import shortened
 
@@ -31,11 +31,10 @@ _SILENT = frozenset(
 )  # fmt: skip
 
 
-class OldStream:
+class OldStream(StepByStep):
     """State of a stream that is being read."""
 
     def __init__(self) -> None:
-        self.step: Step | None = None
         self.is_closed = False
         self.counts = TokenCounts()
         self.unknown = Unknowns()
@@ -97,21 +96,13 @@ class OldStream:
             exit_status=code if is_code and isinstance(code, int) else None,
             offset=offset,
         )
-        if self.step is None:
-            yield event
-        else:
-            self.step.held.append(event)
+        yield from self._later(event)
 
     def _count(self, message: dict[str, object]) -> None:
         usage, _, _ = self.counts.add_count(as_dict(message.get("info")))
         if usage is not None and is_counted(usage) and self.step is not None and self.step.usage is None:
             self.step.usage = usage
             self.is_closed = True
-
-    def _flush(self) -> Iterator[Event]:
-        if self.step is not None:
-            step, self.step = self.step, None
-            yield from step.events()
 
     def finish(self) -> Iterator[Record]:
         """What is left, and the end."""

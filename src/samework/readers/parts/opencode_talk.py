@@ -9,7 +9,16 @@ from samework.decode.shapes import as_count, as_dict, as_moment, as_text, compac
 from samework.model.events import Event, Usage
 from samework.model.records import ManifestFact, RunEnd, RunStart, TreeRecord
 from samework.model.words import EndReason, EventKind, FieldSource
-from samework.readers.parts.agent_parts import Step, Unknowns, content_of, is_counted, object_call, part_text, summed
+from samework.readers.parts.agent_parts import (
+    Step,
+    StepByStep,
+    Unknowns,
+    content_of,
+    is_counted,
+    object_call,
+    part_text,
+    summed,
+)
 from samework.text import shortened
 
 if TYPE_CHECKING:
@@ -56,13 +65,12 @@ def start(info: dict[str, object], model: dict[str, object], *, is_left: bool) -
             yield ManifestFact(field, value, source, where=where)
 
 
-class Talk:
+class Talk(StepByStep):
     """State of one run. counts: its tokens are counted here; False for history that another run counts."""
 
     def __init__(self, *, counts: bool = True) -> None:
         self.counts = counts
         self.unknown = Unknowns()
-        self.step: Step | None = None
         self.tree: str | None = None
         self.end = RunEnd(EndReason.LOG_TRUNCATED, "the record ends without a reply")
         self.has_usage = False
@@ -187,11 +195,6 @@ class Talk:
         self.tree = _oid(part.get("snapshot")) or self.tree
         if as_text(part.get("reason")) in _FINISHED:
             self.end = RunEnd(EndReason.FINISHED, as_text(part.get("reason")))
-
-    def _flush(self) -> Iterator[Event]:
-        if self.step is not None:
-            step, self.step = self.step, None
-            yield from step.events()
 
     def finish(self) -> Iterator[Record]:
         """Findings, the tree that was left, and the end."""
