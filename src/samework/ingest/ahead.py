@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from samework.ingest.landing import Landing
     from samework.ingest.layouts import Unit
     from samework.ingest.settings import IngestSettings
+    from samework.ingest.sources import Parts
     from samework.model.records import OutcomeRecord, SuiteReport
 
 _LARGEST_BYTES = 16 << 20
@@ -39,9 +40,14 @@ _AHEAD_UNITS = 64
 
 
 class Read(NamedTuple):
-    """What a worker read of one source: its identity, its runs with theirs, what stood outside of runs."""
+    """What a worker read of one source: its identity, its runs with theirs, what stood outside of runs.
 
+    state: of the file before it was read, as `state_of` gives it. parts: to keep, with their digests.
+    """
+
+    state: object
     identity: SourceIdentity
+    parts: Parts
     runs: list[tuple[RunAssembly, RunIdentity]]
     loose: list[SuiteReport | OutcomeRecord]
     findings: Findings
@@ -137,7 +143,7 @@ def _read(unit: Unit, name: str, settings: IngestSettings) -> Read:
     """In a worker: read one source whole."""
     reader = registry.reader(name)
     before = state_of(unit)
-    identity, _ = identified(unit, reader, settings, worktree_oid=lambda _: None)
+    identity, parts = identified(unit, reader, settings, worktree_oid=lambda _: None)
     reading = Reading(
         unit,
         reader,
@@ -151,4 +157,4 @@ def _read(unit: Unit, name: str, settings: IngestSettings) -> Read:
     for run, _ in runs:
         if run.fold is not None:  # one without events may yet join another run, and has no digests then
             run.finish()
-    return Read(identity, runs, reading.loose, reading.findings)
+    return Read(before, identity, parts, runs, reading.loose, reading.findings)

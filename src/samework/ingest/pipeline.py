@@ -140,7 +140,9 @@ class _Session:
     def _take_known_reader(self, unit: Unit, reader: Reader, n_bytes: int, read: Read | None) -> None:
         is_large = n_bytes > self.settings.batch_bytes
         before = state_of(unit)
-        identity, parts = self._identify(unit, reader)
+        if read is not None and read.state != before:
+            read = None  # it was written to since a worker read it
+        identity, parts = (read.identity, read.parts) if read is not None else self._identify(unit, reader)
         is_known = self.index.sources.get(identity.key) == "ingested"
         if is_known and reader.name not in REPORTS:
             runs = self.index.by_source.get(identity.key, [])
@@ -182,7 +184,7 @@ class _Session:
         reading = Reading(
             unit, reader, landing, is_streaming=is_streaming, tick=tick, check=lambda: refuse_changed(unit, before)
         )
-        if read is not None and read.identity == identity:
+        if read is not None:
             reading.take(read.runs, read.loose, read.findings)
         else:
             reading.run()
