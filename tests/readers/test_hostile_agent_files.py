@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -14,9 +14,7 @@ from samework.errors import InputError
 from samework.model.events import Event
 from samework.model.records import Damage, RunEnd, RunStart
 from samework.readers import mini_swe_agent, predictions, swe_agent, swebench_report, tau_bench
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from tests.fuzz.mutate import places, removed, replaced
 
 READERS = {
     module.READER.name: module.READER for module in (swe_agent, mini_swe_agent, predictions, swebench_report, tau_bench)
@@ -126,30 +124,6 @@ def records_of(name: str, data: bytes) -> list[object] | None:
         assert not isinstance(record, Damage) or (record.reason and record.offset >= 0)
     assert depth == 0
     return records
-
-
-def places(value: object, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    yield path
-    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, child in children:
-        yield from places(child, (*path, key))
-
-
-def replaced(value: Any, path: tuple[Any, ...], by: object) -> Any:
-    if not path:
-        return by
-    copy = dict(value) if isinstance(value, dict) else list(value)
-    copy[path[0]] = replaced(value[path[0]], path[1:], by)
-    return copy
-
-
-def removed(value: Any, path: tuple[Any, ...]) -> Any:
-    copy = dict(value) if isinstance(value, dict) else list(value)
-    if len(path) == 1:
-        del copy[path[0]]
-    else:
-        copy[path[0]] = removed(value[path[0]], path[1:])
-    return copy
 
 
 @by_reader

@@ -27,9 +27,10 @@ from samework.readers import (
     tau2,
     terminal_bench,
 )
+from tests.fuzz.mutate import places, removed, replaced
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
 MODULES = (atif, harbor, inspect_log, openhands_llm_log, openhands_v0, openhands_v1, tau2, terminal_bench)
@@ -322,30 +323,6 @@ def checked(records: list[object]) -> list[object]:
         assert not isinstance(record, Damage) or (record.reason and record.offset >= 0 and "\x1b" not in record.reason)
     assert depth == 0
     return records
-
-
-def places(value: object, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    yield path
-    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, child in children:
-        yield from places(child, (*path, key))
-
-
-def replaced(value: Any, path: tuple[Any, ...], by: object) -> Any:
-    if not path:
-        return by
-    copy = dict(value) if isinstance(value, dict) else list(value)
-    copy[path[0]] = replaced(value[path[0]], path[1:], by)
-    return copy
-
-
-def removed(value: Any, path: tuple[Any, ...]) -> Any:
-    copy = dict(value) if isinstance(value, dict) else list(value)
-    if len(path) == 1:
-        del copy[path[0]]
-    else:
-        copy[path[0]] = removed(value[path[0]], path[1:])
-    return copy
 
 
 @by_reader

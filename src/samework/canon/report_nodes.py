@@ -5,13 +5,16 @@ Refuses to choose between two outcomes of one test: both stay, and the report sa
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from samework.canon.node_ids import masked_ids
 from samework.model.records import NodeOutcome, SuiteReport
-from samework.model.words import NodeResult
 from samework.text import shortened
 
+if TYPE_CHECKING:
+    from samework.model.words import NodeResult
+
 _MAX_NAMED = 20
-_FAILING = frozenset({NodeResult.FAILED, NodeResult.ERROR})
 
 
 class NodeList:
@@ -24,11 +27,6 @@ class NodeList:
     def add(self, node: str, result: NodeResult, detail: str | None = None) -> None:
         """One observation of one node."""
         self.seen.append((node, result, detail))
-
-    @property
-    def has_failing(self) -> bool:
-        """True where a node failed or broke."""
-        return any(result in _FAILING for _, result, _ in self.seen)
 
     def report(self, format_name: str, incomplete_reason: str | None, **facts: object) -> SuiteReport:
         """The report; memory addresses in ids are masked, conflicts named. facts: other fields of the report."""

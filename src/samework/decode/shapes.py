@@ -13,6 +13,7 @@ import orjson
 from samework.decode.strict_json import NotJson, loads
 
 _MAX_DIGITS = 19
+MAX_TOKEN_ID = (1 << 31) - 1
 _MAX_COUNT = (1 << 63) - 1  # what the store's columns hold
 
 
@@ -45,6 +46,16 @@ def as_list(value: object) -> list[object]:
 def as_dicts(value: object) -> list[dict[str, object]]:
     """The objects of a list, in order; none where it is no list."""
     return [each for each in as_list(value) if isinstance(each, dict)]
+
+
+def as_token_ids(value: object) -> tuple[int, ...] | None:
+    """Token ids of a list of such, else None: also where the list is empty, for it says nothing.
+
+    >>> as_token_ids([1, 2]), as_token_ids([1, -2]), as_token_ids([])
+    ((1, 2), None, None)
+    """
+    ids = as_list(value)
+    return tuple(ids) if ids and all(type(token) is int and 0 <= token <= MAX_TOKEN_ID for token in ids) else None  # type: ignore[arg-type]
 
 
 def as_count(value: object) -> int | None:

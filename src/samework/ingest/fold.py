@@ -6,13 +6,13 @@ Memory is flat: rows can be taken at any time, only calls that still wait for th
 from __future__ import annotations
 
 import array
-import json
 import sys
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from samework.canon.digester import RunDigester, ids_bytes
+from samework.decode.shapes import compact
 from samework.model.records import Damage
 from samework.model.words import EventKind
 from samework.text import raw_bytes, storable
@@ -180,7 +180,7 @@ class TrajectoryFold:
                 self._on_damage(_unusable_top2(event, "it names ids that are no token's"))
             else:
                 ids = ids_bytes(places)
-        texts = None if event.top2_texts is None else storable(_compact(event.top2_texts))
+        texts = None if event.top2_texts is None else storable(compact(event.top2_texts))
         if ids is not None or texts is not None:
             self._rows.table("token_rank").append((seq, ids, texts))
 
@@ -230,10 +230,6 @@ class TrajectoryFold:
 
 def _unusable_top2(event: Event, why: str) -> Damage:
     return Damage(event.offset or 0, 0, f"`top2` cannot be used: {why}", code="unusable-field", taints_run=False)
-
-
-def _compact(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def floats_bytes(values: tuple[float, ...]) -> bytes:

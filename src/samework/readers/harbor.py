@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from samework.decode.document import read_bytes, read_document
-from samework.decode.shapes import as_dict, as_dicts, as_list, as_name, as_number, as_text
+from samework.decode.shapes import as_dict, as_dicts, as_list, as_name, as_number, as_text, as_token_ids
 from samework.errors import DamagedRecord, InputError
 from samework.model.events import Event
 from samework.model.reader import Evidence
@@ -43,7 +43,6 @@ _CTRF = "verifier/ctrf.json"
 _REWARDS = ("verifier/reward.txt", "verifier/reward.json")
 _KEYS = (rb'"trial_name"\s*:', rb'"task_name"\s*:', rb'"(?:agent_info|verifier_result|task_checksum|agent_result)"\s*:')
 _LOG = re.compile(r"agent/.+\.jsonl?")
-_MAX_TOKEN_ID = (1 << 31) - 1
 _SAMPLING = ("temperature", "top_p", "seed", "max_tokens", "reasoning_effort")
 
 
@@ -194,8 +193,8 @@ def _other_log(source: Source) -> Iterator[Record]:
 def _with_ids(records: list[Record], result: dict[str, object]) -> Iterator[Record]:
     """The records, with the token ids of `rollout_details` where these fit the completions one to one."""
     rollout = next(iter(as_dicts(as_dict(result.get("agent_result")).get("rollout_details"))), {})
-    made = [_ids(each) for each in as_list(rollout.get("completion_token_ids"))]
-    sent = [_ids(each) for each in as_list(rollout.get("prompt_token_ids"))]
+    made = [as_token_ids(each) for each in as_list(rollout.get("completion_token_ids"))]
+    sent = [as_token_ids(each) for each in as_list(rollout.get("prompt_token_ids"))]
     completions = [each for each in records if isinstance(each, Event) and each.kind is EventKind.COMPLETION]
     fits = len(made) == len(completions) and not any(each.token_ids for each in completions)
     place = 0
@@ -206,11 +205,6 @@ def _with_ids(records: list[Record], result: dict[str, object]) -> Iterator[Reco
             place += 1
         else:
             yield record
-
-
-def _ids(value: object) -> tuple[int, ...] | None:
-    ids = as_list(value)
-    return tuple(ids) if ids and all(type(token) is int and 0 <= token <= _MAX_TOKEN_ID for token in ids) else None  # type: ignore[arg-type]
 
 
 def _verified(source: Source, result: dict[str, object], task: str | None) -> Iterator[Record]:

@@ -12,13 +12,23 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from samework.decode.items import Item, first_object, iter_items
-from samework.decode.shapes import as_count, as_dict, as_dicts, as_list, as_name, as_number, as_text, content_bytes
+from samework.decode.shapes import (
+    as_count,
+    as_dict,
+    as_dicts,
+    as_list,
+    as_name,
+    as_number,
+    as_text,
+    as_token_ids,
+    content_bytes,
+)
 from samework.errors import DamagedRecord
 from samework.model.events import Event, Usage
 from samework.model.reader import Evidence
 from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
 from samework.model.words import EndReason, EventKind, FieldSource, RunKind
-from samework.readers.parts.token_evidence import ids, ranked, with_reuse
+from samework.readers.parts.token_evidence import ranked, with_reuse
 from samework.text import visible
 
 if TYPE_CHECKING:
@@ -125,14 +135,14 @@ class _Reading:
         content = as_text(reply.get("content")) or ""
         self.said = prompt + content
         margins, pairs = ranked(as_dicts(reply.get("completion_probabilities")))
-        tokens = ids(reply.get("tokens"))
+        tokens = as_token_ids(reply.get("tokens"))
         usage = with_reuse(_usage(reply), {}, reply)
         yield Event(
             EventKind.COMPLETION,
             content,
             is_raw_text=True,
             token_ids=tokens,
-            prompt_token_ids=ids(given),
+            prompt_token_ids=as_token_ids(given),
             n_prompt_tokens=usage.prompt_tokens if usage else None,
             margins=margins if tokens is None or (margins is not None and len(margins) == len(tokens)) else None,
             margin_unit=None if margins is None else "nats",

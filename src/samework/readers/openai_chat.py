@@ -8,7 +8,6 @@ where the server gave them.
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import re
 from typing import TYPE_CHECKING
@@ -18,7 +17,7 @@ import msgspec
 from samework.decode import strict_json
 from samework.decode.document import read_document
 from samework.decode.jsonl import Line, iter_records
-from samework.decode.shapes import as_dicts
+from samework.decode.shapes import as_dict, as_dicts, as_list, as_text, compact
 from samework.decode.strict_json import NotJson
 from samework.errors import DamagedRecord
 from samework.model.events import Event, ToolCall, Usage
@@ -215,7 +214,7 @@ class _Chat:
             yield Event(EventKind.CONTEXT_EDIT, text, offset=item.offset)
             self.seen = self.seen[:n_shared]
         tools = request.get("tools") or request.get("functions")
-        if tools and (text := _compact(tools)) != self.tools:
+        if tools and (text := compact(tools)) != self.tools:
             self.tools = text
             yield Event(EventKind.TOOLS, text, offset=item.offset)
         for message in messages[len(self.seen) :]:
@@ -229,8 +228,8 @@ class _Chat:
             self.is_open = True
             yield RunStart(
                 layout="openai-chat",
-                model=_text(reply.get("model")) or _text(request.get("model")),
-                native_id=_text(reply.get("id")),
+                model=as_text(reply.get("model")) or as_text(request.get("model")),
+                native_id=as_text(reply.get("id")),
                 content_sha256=_digest(item) if item and (self.n_runs or not reply) else None,
             )
         for fact in _facts(request, reply):
@@ -251,7 +250,7 @@ class _Chat:
         elif kind is EventKind.COMPLETION:
             yield self._completion(message, {}, {}, offset)
         elif kind is EventKind.OBSERVATION:
-            call_id = _text(message.get("tool_call_id")) or (self.unanswered[0] if self.unanswered else None)
+            call_id = as_text(message.get("tool_call_id")) or (self.unanswered[0] if self.unanswered else None)
             if call_id in self.unanswered:
                 self.unanswered.remove(call_id)
             yield Event(kind, _content(message.get("content")), call_id=call_id, time=_time(message), offset=offset)
@@ -259,16 +258,16 @@ class _Chat:
             yield Event(kind, _content(message.get("content")), time=_time(message), offset=offset)
 
     def _reply(self, reply: dict[str, object], offset: int) -> Iterator[Record]:
-        choices = [choice for choice in _list(reply.get("choices")) if isinstance(choice, dict)]
+        choices = [choice for choice in as_list(reply.get("choices")) if isinstance(choice, dict)]
         choice = choices[0] if choices else {}
-        message = _dict(choice.get("message"))
+        message = as_dict(choice.get("message"))
         if len(choices) > 1:
             reason = f"{len(choices) - 1} further choices of a reply are not part of the run"
             yield Damage(offset, 0, reason, code="other-choices", taints_run=False)
         if not message:
             yield Damage(offset, 0, "a reply without a message")
             return
-        self.finish = _text(choice.get("finish_reason")) or self.finish
+        self.finish = as_text(choice.get("finish_reason")) or self.finish
         self.seen.append(_told({"role": "assistant"} | message))
         yield self._completion(message, choice, reply, offset)
 
@@ -282,10 +281,10 @@ class _Chat:
         reasoning = _reasoning(message)
         margins = _margins(choice.get("logprobs"))
         token_ids = completion_ids(choice, reply)
-        _, pairs = ranked(as_dicts(_dict(choice.get("logprobs")).get("content")))
+        _, pairs = ranked(as_dicts(as_dict(choice.get("logprobs")).get("content")))
         return Event(
             EventKind.COMPLETION,
-            _content(message.get("content")) or _text(message.get("refusal")) or "",
+            _content(message.get("content")) or as_text(message.get("refusal")) or "",
             reasoning=reasoning,
             reasoning_hidden=reasoning is None and usage is not None and bool(usage.reasoning_tokens),
             calls=calls,
@@ -318,8 +317,8 @@ def _first_object(head: bytes) -> dict[str, object] | None:
 
 def _reply(value: dict[str, object]) -> dict[str, object] | None:
     """The chat completion in a record, None where there is none."""
-    for found in (value, _dict(value.get("response")), _dict(_dict(value.get("response")).get("body"))):
-        choices = _list(found.get("choices"))
+    for found in (value, as_dict(value.get("response")), as_dict(as_dict(value.get("response")).get("body"))):
+        choices = as_list(found.get("choices"))
         if choices and isinstance(choices[0], dict) and isinstance(choices[0].get("message"), dict):
             return found
     return None
@@ -331,14 +330,14 @@ def _request(value: dict[str, object]) -> dict[str, object]:
         return {}
     merged = {key: given for key, given in value.items() if key not in {"response", "request", "kwargs"}}
     for part in ("kwargs", "request"):
-        merged |= _dict(value.get(part))
-    if isinstance(_dict(value.get("request")).get("body"), dict):
-        merged |= _dict(_dict(value["request"])["body"])
+        merged |= as_dict(value.get(part))
+    if isinstance(as_dict(value.get("request")).get("body"), dict):
+        merged |= as_dict(as_dict(value["request"])["body"])
     return merged
 
 
 def _messages(request: dict[str, object]) -> list[dict[str, object]]:
-    given = _list(request.get("messages"))
+    given = as_list(request.get("messages"))
     messages = [message for message in given if isinstance(message, dict) and _is_message(message)]
     return messages if len(messages) == len(given) else []
 
@@ -361,28 +360,30 @@ def _n_shared(seen: list[tuple[object, ...]], told: list[tuple[object, ...]]) ->
 
 
 def _calls(message: dict[str, object], step: int) -> Iterator[ToolCall]:
-    given = [call for call in _list(message.get("tool_calls")) if isinstance(call, dict)]
+    given = [call for call in as_list(message.get("tool_calls")) if isinstance(call, dict)]
     legacy = message.get("function_call")
     if not given and isinstance(legacy, dict):
         given = [{"function": legacy}]
     for place, call in enumerate(given, 1):
-        call_id = _text(call.get("id")) or f"s{step}.{place}"
-        custom = _dict(call.get("custom"))
+        call_id = as_text(call.get("id")) or f"s{step}.{place}"
+        custom = as_dict(call.get("custom"))
         if custom:
-            yield ToolCall(_text(custom.get("name")) or "", _text(custom.get("input")) or "", call_id, is_json=False)
+            yield ToolCall(
+                as_text(custom.get("name")) or "", as_text(custom.get("input")) or "", call_id, is_json=False
+            )
             continue
-        function = _dict(call.get("function"))
+        function = as_dict(call.get("function"))
         arguments = function.get("arguments")
         is_text = isinstance(arguments, str)
-        text = str(arguments) if is_text else "" if arguments is None else _compact(arguments)
-        yield ToolCall(_text(function.get("name")) or "", text, call_id, exact=is_text)
+        text = str(arguments) if is_text else "" if arguments is None else compact(arguments)
+        yield ToolCall(as_text(function.get("name")) or "", text, call_id, exact=is_text)
 
 
 def _content(given: object) -> str:
     """Text of a content; parts that are no text become a mark with their digest."""
     if isinstance(given, str):
         return given
-    return "\n".join(_part(part) for part in _list(given))
+    return "\n".join(_part(part) for part in as_list(given))
 
 
 def _part(part: object) -> str:
@@ -391,15 +392,15 @@ def _part(part: object) -> str:
     text = part.get("text", part.get("refusal")) if isinstance(part, dict) else None
     if isinstance(text, str):
         return text
-    kind = _text(_dict(part).get("type")) or "part"
-    return f"<{kind} sha256 {hashlib.sha256(raw_bytes(_compact(part))).hexdigest()[:16]}>"
+    kind = as_text(as_dict(part).get("type")) or "part"
+    return f"<{kind} sha256 {hashlib.sha256(raw_bytes(compact(part))).hexdigest()[:16]}>"
 
 
 def _reasoning(message: dict[str, object]) -> str | None:
     for key in ("reasoning_content", "reasoning"):
         if isinstance(message.get(key), str) and message[key]:
             return str(message[key])
-    blocks = [_dict(block).get("thinking") for block in _list(message.get("thinking_blocks"))]
+    blocks = [as_dict(block).get("thinking") for block in as_list(message.get("thinking_blocks"))]
     return "\n".join(block for block in blocks if isinstance(block, str)) or None
 
 
@@ -407,7 +408,7 @@ def _usage(given: object) -> Usage | None:
     """Counts as the server gave them; prompt_tokens includes cached ones in this format."""
     if not isinstance(given, dict):
         return None
-    details, made = _dict(given.get("prompt_tokens_details")), _dict(given.get("completion_tokens_details"))
+    details, made = as_dict(given.get("prompt_tokens_details")), as_dict(given.get("completion_tokens_details"))
     cached = _count(details.get("cached_tokens"))
     written = _count(details.get("cache_write_tokens"))
     return Usage(
@@ -421,13 +422,13 @@ def _usage(given: object) -> Usage | None:
 
 def _margins(logprobs: object) -> tuple[float, ...] | None:
     """Top-1 minus top-2, nats, for each token; None unless every token has two ranked alternatives."""
-    tokens = _list(_dict(logprobs).get("content"))
+    tokens = as_list(as_dict(logprobs).get("content"))
     margins = []
     for token in tokens:
         ranked = sorted(
             (
                 float(top["logprob"])
-                for top in _list(_dict(token).get("top_logprobs"))
+                for top in as_list(as_dict(token).get("top_logprobs"))
                 if isinstance(top, dict) and isinstance(top.get("logprob"), int | float)
             ),
             reverse=True,
@@ -441,8 +442,8 @@ def _margins(logprobs: object) -> tuple[float, ...] | None:
 def _top2_texts(logprobs: object) -> tuple[tuple[str, str, str] | None, ...]:
     """Each token's text and those of the two likeliest, None where one has none: the server gives no ids here."""
     found: list[tuple[str, str, str] | None] = []
-    for token in map(_dict, _list(_dict(logprobs).get("content"))):
-        given = [_dict(top) for top in _list(token.get("top_logprobs"))]
+    for token in map(as_dict, as_list(as_dict(logprobs).get("content"))):
+        given = [as_dict(top) for top in as_list(token.get("top_logprobs"))]
         rated = [(rate, top) for top in given if isinstance(rate := top.get("logprob"), int | float)]
         likeliest = [top for _, top in sorted(rated, key=lambda one: -one[0])[:_MIN_RANKED]]
         own, first, second = (_token_text(one) for one in (token, *likeliest))
@@ -455,7 +456,7 @@ def _token_text(token: dict[str, object]) -> str | None:
     raw = token.get("bytes")
     if isinstance(raw, list) and raw and all(type(one) is int and 0 <= one <= _MAX_BYTE for one in raw):
         return bytes(raw).decode("utf-8", "backslashreplace")
-    return _text(token.get("token"))
+    return as_text(token.get("token"))
 
 
 def _facts(request: dict[str, object], reply: dict[str, object]) -> Iterator[ManifestFact]:
@@ -485,43 +486,27 @@ def _engine_facts(request: dict[str, object], reply: dict[str, object]) -> Itera
     if isinstance(request.get("cache_prompt"), bool):
         field = "cache.attention_reuse.enabled_requested"
         yield ManifestFact(field, request["cache_prompt"], FieldSource.DECLARED, where="request.cache_prompt")
-    fingerprint = _text(reply.get("system_fingerprint")) or ""
+    fingerprint = as_text(reply.get("system_fingerprint")) or ""
     if _LLAMA_BUILD.fullmatch(fingerprint):
         yield ManifestFact("engine.name", "llama.cpp", FieldSource.MEASURED, where="response.system_fingerprint")
         yield ManifestFact("engine.version", fingerprint, FieldSource.MEASURED, where="response.system_fingerprint")
-    elif fingerprint.startswith("fp_") or (_text(reply.get("service_tier")) and "prompt_token_ids" not in reply):
+    elif fingerprint.startswith("fp_") or (as_text(reply.get("service_tier")) and "prompt_token_ids" not in reply):
         for field in _HOSTED_UNOBSERVABLE:
             yield ManifestFact(field, absence=Absence.UNOBSERVABLE, where="a hosted service")
 
 
 def _digest(item: _Item) -> str:
-    return hashlib.sha256(raw_bytes(_compact(item.value)) if item.raw is None else item.raw).hexdigest()
+    return hashlib.sha256(raw_bytes(compact(item.value)) if item.raw is None else item.raw).hexdigest()
 
 
 def _time(record: dict[str, object]) -> str | None:
     given = record.get("created", record.get("timestamp"))
     is_number = isinstance(given, int | float) and not isinstance(given, bool)
-    return str(given) if is_number else _text(given)
+    return str(given) if is_number else as_text(given)
 
 
 def _count(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
-def _compact(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _dict(value: object) -> dict[str, object]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
 
 
 READER = OpenaiChat()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from samework.canon.messages import content_text
 from samework.decode.document import read_document
 from samework.decode.items import iter_items
-from samework.decode.shapes import as_count, as_dict, as_list, as_moment, as_name, as_text, compact
+from samework.decode.shapes import as_count, as_dict, as_moment, as_name, as_text, as_token_ids, compact
 from samework.errors import DamagedRecord, InputError, UnknownFormat
 from samework.model.events import Event, ToolCall, Usage
 from samework.model.reader import Evidence
@@ -48,7 +48,6 @@ _ENDS = {
     "stuck": EndReason.LIMIT,
     "paused": EndReason.CANCELLED,
 }
-_MAX_TOKEN_ID = (1 << 31) - 1
 
 
 class OpenhandsV1:
@@ -237,8 +236,8 @@ class _Conversation:
         if kind == "ConversationStateUpdateEvent":
             self._update(event)
         elif kind == "TokenEvent" and self.step is not None and self.step.ids is None:
-            self.step.ids = _ids(event.get("response_token_ids"))
-            self.step.prompt_ids = _ids(event.get("prompt_token_ids"))
+            self.step.ids = as_token_ids(event.get("response_token_ids"))
+            self.step.prompt_ids = as_token_ids(event.get("prompt_token_ids"))
 
     def finish(self) -> Iterator[Record]:
         """The last completion, and the end."""
@@ -351,11 +350,6 @@ def _shown(observation: dict[str, object], given: object) -> str:
         if isinstance(value, str | list) and value:
             return content_text(value)
     return as_text(given) or (compact(observation) if observation else "")
-
-
-def _ids(value: object) -> tuple[int, ...] | None:
-    ids = as_list(value)
-    return tuple(ids) if ids and all(type(token) is int and 0 <= token <= _MAX_TOKEN_ID for token in ids) else None  # type: ignore[arg-type]
 
 
 READER = OpenhandsV1()

@@ -91,7 +91,6 @@ class _Reading:
         self.mismatches: list[str] = []
         self.bailed: str | None = None
         self.n_points = 0
-        self.n_unparsed = 0
         self._in_yaml: int | None = None
 
     def line(self, line: str) -> None:

@@ -15,7 +15,17 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from samework.decode.elements import iter_parts
-from samework.decode.shapes import as_count, as_dict, as_dicts, as_list, as_name, as_text, compact, decoded
+from samework.decode.shapes import (
+    as_count,
+    as_dict,
+    as_dicts,
+    as_list,
+    as_name,
+    as_text,
+    as_token_ids,
+    compact,
+    decoded,
+)
 from samework.errors import DamagedRecord, InputError
 from samework.model.events import Event, ToolCall, Usage
 from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
@@ -29,7 +39,6 @@ if TYPE_CHECKING:
     from samework.model.records import Record
 
 _SAMPLING = ("temperature", "top_p", "top_k", "seed", "max_tokens", "reasoning_effort")
-_MAX_TOKEN_ID = (1 << 31) - 1
 _MAX_NESTING = 20
 _STEP_KEYS = frozenset({"message", "tool_calls", "observation", "reasoning_content", "metrics"})
 
@@ -297,8 +306,8 @@ def _completion(
         reasoning=reasoning or None,
         reasoning_hidden=not reasoning and usage is not None and bool(usage.reasoning_tokens),
         calls=calls,
-        token_ids=_ids(counts.get("completion_token_ids")),
-        prompt_token_ids=_ids(counts.get("prompt_token_ids")),
+        token_ids=as_token_ids(counts.get("completion_token_ids")),
+        prompt_token_ids=as_token_ids(counts.get("prompt_token_ids")),
         n_prompt_tokens=usage.prompt_tokens if usage else None,
         usage=usage,
         time=time,
@@ -335,11 +344,3 @@ def _part(part: object) -> str:
         return said
     kind = shortened(as_text(as_dict(part).get("type")) or "part", 40)
     return f"<{kind} sha256 {hashlib.sha256(raw_bytes(compact(part))).hexdigest()[:16]}>"
-
-
-def _ids(value: object) -> tuple[int, ...] | None:
-    if not isinstance(value, list) or not value:
-        return None
-    if not all(type(token) is int and 0 <= token <= _MAX_TOKEN_ID for token in value):
-        return None
-    return tuple(value)

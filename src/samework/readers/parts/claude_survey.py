@@ -72,7 +72,6 @@ class Strand:
         self.n_replies = 0
         self.last_reply: str | None = None
         self.model: str | None = None
-        self.last_offset = -1
         self.n_messages = 0
 
     def path(self) -> Iterator[tuple[Strand, int | None]]:
@@ -131,7 +130,6 @@ class Survey:
         strand.ranges.add(line.offset, line.offset + len(line.raw))
         if strand.agent is not None:
             strand.sha256.update(line.raw)
-        strand.last_offset = line.offset
         if kind in MESSAGES:
             strand.n_messages += 1
         if kind == "assistant":

@@ -14,28 +14,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from samework.decode.shapes import as_count, as_dict, as_dicts, as_list, as_number, as_text
+from samework.decode.shapes import MAX_TOKEN_ID, as_count, as_dict, as_dicts, as_list, as_number, as_text, as_token_ids
 from samework.model.events import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_MAX_TOKEN_ID = (1 << 31) - 1
 _NAMED_ID = re.compile(r"token_id:(\d{1,10})")
 _TWO = 2
-
-
-def ids(given: object) -> tuple[int, ...] | None:
-    """A list of token ids, None where it is none or empty.
-
-    >>> ids([1, 2]), ids([]), ids([1, -1])
-    ((1, 2), None, None)
-    """
-    if not isinstance(given, list) or not given:
-        return None
-    if not all(type(token) is int and 0 <= token <= _MAX_TOKEN_ID for token in given):
-        return None
-    return tuple(given)
 
 
 def completion_ids(choice: dict[str, object], reply: dict[str, object]) -> tuple[int, ...] | None:
@@ -46,14 +32,14 @@ def completion_ids(choice: dict[str, object], reply: dict[str, object]) -> tuple
         choice.get("token_ids"), choice.get("output_ids"), meta.get("output_ids"), verbose.get("tokens"),
         _ranked_ids(meta.get("output_token_logprobs")), _named_ids(choice.get("logprobs")),
     )  # fmt: skip
-    return next((found for place in places if (found := ids(place)) is not None), None)
+    return next((found for place in places if (found := as_token_ids(place)) is not None), None)
 
 
 def prompt_ids(choice: dict[str, object], reply: dict[str, object]) -> tuple[int, ...] | None:
     """Ids of the prompt's tokens."""
     meta = as_dict(choice.get("meta_info")) or as_dict(reply.get("meta_info"))
     places = (reply.get("prompt_token_ids"), choice.get("prompt_token_ids"), meta.get("prompt_token_ids"))
-    return next((found for place in places if (found := ids(place)) is not None), None)
+    return next((found for place in places if (found := as_token_ids(place)) is not None), None)
 
 
 def _ranked_ids(given: object) -> list[object] | None:
@@ -118,4 +104,4 @@ def ranked(
 def _id_of(top: dict[str, object]) -> int | None:
     named = _NAMED_ID.fullmatch(as_text(top.get("token")) or "")
     found = as_count(top.get("id")) if named is None else int(named[1])
-    return found if found is not None and found <= _MAX_TOKEN_ID else None
+    return found if found is not None and found <= MAX_TOKEN_ID else None
