@@ -73,3 +73,8 @@ def storable_bytes(raw: bytes) -> bytes:
         except UnicodeDecodeError:
             return raw.decode("utf-8", "replace").encode("utf-8")
     return raw
+
+
+def counted(number: int, singular: str, plural: str | None = None) -> str:
+    """`1 run`, `2 runs`, `1,500 runs`."""
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"

@@ -10,6 +10,7 @@ import msgspec
 from samework.api.details import FacetEvidence, PatchDetail, ReportDetail, TreeDetail
 from samework.api.inventory import prevents
 from samework.model.words import Grade
+from samework.text import counted
 
 if TYPE_CHECKING:
     from samework.model.results import RunSummary
@@ -70,9 +71,9 @@ def _detail(
     if facet == "tree":
         return _tree_words(held.tree, held.patch)
     if facet == "patch" and held.patch is not None:
-        return "empty: no work" if held.patch.status == "empty" else _many(held.patch.n_paths, "path")
+        return "empty: no work" if held.patch.status == "empty" else counted(held.patch.n_paths, "path")
     if facet == "tests":
-        parts = _many(len(held.tests), "report")
+        parts = counted(len(held.tests), "report")
         incomplete = sum(not report.complete for report in held.tests)
         assumed = any(report.suite is None or report.env is None for report in held.tests)
         return "; ".join(
@@ -85,16 +86,12 @@ def _detail(
         return ", ".join(f"{name} = {json.dumps(value)}" for name, value in values.items())
     n_parts = row.get("n_parts")
     unit = {"tokens": "completion", "text": "completion", "actions": "call", "observations": "observation"}.get(facet)
-    return _many(n_parts, unit) if unit and n_parts is not None else None
+    return counted(n_parts, unit) if unit and n_parts is not None else None
 
 
 def _tree_words(tree: TreeDetail | None, patch: PatchDetail | None) -> str:
     if tree is not None and (tree.oid or tree.tcd):
-        n_files = f", {_many(tree.n_files, 'file')}" if tree.n_files is not None else ""
+        n_files = f", {counted(tree.n_files, 'file')}" if tree.n_files is not None else ""
         return f"{tree.policy} {(tree.oid or tree.tcd or '')[:12]}{n_files}"
     base = patch.base_commit[:12] if patch is not None and patch.base_commit else "an unrecorded base"
     return f"post-images of the patch on {base}"
-
-
-def _many(number: int, singular: str) -> str:
-    return f"{number:,} {singular}{'' if number == 1 else 's'}"

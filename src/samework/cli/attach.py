@@ -90,7 +90,8 @@ def _invariant(word: str) -> tuple[str, bool | None]:
 def _print(outcomes: list[SourceOutcome]) -> None:
     from rich.text import Text
 
-    from samework.cli.output import STYLES, console, counted, print_source
+    from samework.cli.output import STYLES, console, print_source
+    from samework.text import counted
 
     for outcome in outcomes:
         if outcome.status not in {"new", "known"} or outcome.message:

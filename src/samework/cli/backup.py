@@ -24,8 +24,8 @@ def command(
     The store is brought to rest, verified, copied and read back; the copy is moved into place only when it is whole.
     `samework restore FILE` makes a store of it again.
     """
-    from samework.cli.output import console, counted, print_json
-    from samework.text import visible
+    from samework.cli.output import console, print_json
+    from samework.text import counted, visible
 
     made = opened(store).backup(out)
     if as_json:

@@ -49,8 +49,8 @@ def command(
 
 
 def _print(found: CausesResult, out: Console) -> None:
-    from samework.cli.output import counted, print_heading, print_wrapped
-    from samework.text import visible
+    from samework.cli.output import print_heading, print_wrapped
+    from samework.text import counted, visible
 
     head = f"{counted(found.n_runs, 'run')} of {counted(found.n_tasks, 'task')}, at {counted(found.n_nodes, 'fork')}"
     print_wrapped(head, out=out)

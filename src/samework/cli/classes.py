@@ -62,7 +62,8 @@ def command(
 def _print_funnel(found: Funnel) -> None:
     from rich.text import Text
 
-    from samework.cli.output import Column, console, counted, print_table, print_wrapped
+    from samework.cli.output import Column, console, print_table, print_wrapped
+    from samework.text import counted
 
     console().print(Text(counted(found.pairs, "pair"), style="bold"))
     columns = [Column("stage"), Column("yes", right=True), Column("no", right=True), Column("unknown", right=True)]
@@ -83,7 +84,8 @@ def _print_funnel(found: Funnel) -> None:
 def _print(result: ClassesResult, *, every: bool) -> None:
     from rich.text import Text
 
-    from samework.cli.output import console, counted, natural, note, print_wrapped
+    from samework.cli.output import console, natural, note, print_wrapped
+    from samework.text import counted
 
     out = console()
     total = result.pairs.get("total", 0)
@@ -177,8 +179,8 @@ def _most_different(task: TaskClasses) -> tuple[object, ...]:
 def _print_task(task: TaskClasses, out: Console) -> None:
     from rich.text import Text
 
-    from samework.cli.output import Column, counted, print_table, print_wrapped
-    from samework.text import visible
+    from samework.cli.output import Column, print_table, print_wrapped
+    from samework.text import counted, visible
 
     out.print()
     out.print(Text.assemble((visible(task.task, one_line=True), "bold"), f"  {counted(task.runs, 'run')}"))

@@ -189,7 +189,8 @@ def print_claims(claims: tuple[Claim, ...], out: Console) -> None:
 
 
 def _print_manifest(fields: tuple[FieldDifference, ...], out: Console) -> None:
-    from samework.cli.output import Column, counted, print_heading, print_table, print_wrapped, word
+    from samework.cli.output import Column, print_heading, print_table, print_wrapped, word
+    from samework.text import counted
 
     if not fields:
         return

@@ -88,8 +88,8 @@ def _step(words: list[str]) -> int:
 def _end(place: Path, report: Path) -> None:
     """Say what changed work, and where the report lies."""
     import samework.api
-    from samework.cli.output import console, counted, print_heading, print_wrapped
-    from samework.text import visible
+    from samework.cli.output import console, print_heading, print_wrapped
+    from samework.text import counted, visible
 
     out = console()
     found = samework.api.open(place).forks(changed_work=True)

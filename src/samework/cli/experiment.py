@@ -137,8 +137,8 @@ def _print(result: ExperimentResult) -> None:
 def _print_head(result: ExperimentResult, out: Console) -> None:
     from rich.text import Text
 
-    from samework.cli.output import Column, counted, print_table, print_wrapped
-    from samework.text import visible
+    from samework.cli.output import Column, print_table, print_wrapped
+    from samework.text import counted, visible
 
     n_runs = sum(arm.n_runs for arm in result.arms)
     names = ", ".join(visible(arm.arm, one_line=True) for arm in result.arms)
@@ -258,7 +258,8 @@ def _print_items(levels: tuple[LevelResult, ...], out: Console) -> None:
 
 
 def _print_family(result: ExperimentResult, out: Console) -> None:
-    from samework.cli.output import counted, print_wrapped
+    from samework.cli.output import print_wrapped
+    from samework.text import counted
 
     family = result.family
     if family.n_tests:

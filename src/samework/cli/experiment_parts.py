@@ -97,7 +97,8 @@ def _evidence(success: Success) -> str:
 def _print_flips(found: Flips, out: Console) -> None:
     from rich.text import Text
 
-    from samework.cli.output import counted, excerpt, print_wrapped
+    from samework.cli.output import excerpt, print_wrapped
+    from samework.text import counted
 
     a, b = excerpt(found.a, 40), excerpt(found.b, 40)
     out.print()
@@ -162,7 +163,8 @@ def _several(found: SeveralArms) -> str:
 def _print_strata(found: Strata, out: Console) -> None:
     from rich.text import Text
 
-    from samework.cli.output import Column, counted, excerpt, print_table, print_wrapped
+    from samework.cli.output import Column, excerpt, print_table, print_wrapped
+    from samework.text import counted
 
     out.print()
     head = f"{excerpt(found.a, 40)} | {excerpt(found.b, 40)}, by {excerpt(found.by, 40)}"
@@ -226,8 +228,8 @@ def print_donors(donors: Sequence[DonorFollowing], out: Console) -> None:
 
 def print_verifier(found: FlakyVerifier, out: Console) -> None:
     """One tree graded again, apart from other trees."""
-    from samework.cli.output import counted, print_heading, print_wrapped
-    from samework.text import visible
+    from samework.cli.output import print_heading, print_wrapped
+    from samework.text import counted, visible
 
     print_heading("A flaky verifier, apart from a flaky agent", out=out)
     if found.cells:

@@ -89,7 +89,7 @@ def command(
 
 def _tally(found: list[ForkNode]) -> str:
     """How many forks there are, and what came of them."""
-    from samework.cli.output import counted
+    from samework.text import counted
 
     effects = Counter(fork.effect for fork in found)
     parts = ", ".join(f"{effects[effect]} {words}" for effect, words in _EFFECTS if effects[effect])
@@ -100,7 +100,8 @@ def _explain_none(
     place: Store, others: list[ForkNode], task: str | None, *, tool_calls: bool, changed_work: bool
 ) -> None:
     """Say what there is instead of what was asked for, and why it is not known to be that."""
-    from samework.cli.output import counted, note
+    from samework.cli.output import note
+    from samework.text import counted
 
     note("No such fork.")
     if others:

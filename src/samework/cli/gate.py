@@ -176,8 +176,8 @@ def _print(found: GateResult) -> None:
 
 
 def _print_missing(found: GateResult, out: Console) -> None:
-    from samework.cli.output import counted, print_heading, print_wrapped
-    from samework.text import visible
+    from samework.cli.output import print_heading, print_wrapped
+    from samework.text import counted, visible
 
     if not found.missing:
         return

@@ -286,11 +286,6 @@ def natural(name: str) -> list[tuple[int, int, str]]:
     ]
 
 
-def counted(number: int, singular: str, plural: str | None = None) -> str:
-    """`1 run`, `2 runs`, `1,500 runs`."""
-    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
-
-
 def excerpt(value: str | None, limit: int = 200) -> str:
     """A short, visible, single line of untrusted text."""
     return shortened(value or "", limit)

@@ -70,7 +70,8 @@ def command(
 
 
 def _note(result: QueryResult) -> None:
-    from samework.cli.output import counted, note
+    from samework.cli.output import note
+    from samework.text import counted
 
     if result.truncated:
         note(f"The first {len(result.rows):,} rows; there are more, --limit N shows N of them.")

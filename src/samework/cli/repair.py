@@ -26,9 +26,9 @@ def command(
 
     Exit status: 0 all of it; 2 something was lost, and is named.
     """
-    from samework.cli.output import console, counted, print_json, print_wrapped
+    from samework.cli.output import console, print_json, print_wrapped
     from samework.cli.progress import ByteProgress
-    from samework.text import visible
+    from samework.text import counted, visible
 
     with ByteProgress(None) as shown:
         made = _named(store).repair(progress=shown)

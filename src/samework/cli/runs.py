@@ -50,7 +50,8 @@ def command(
 def _print(found: list[RunSummary]) -> None:
     from rich.text import Text
 
-    from samework.cli.output import STYLES, Column, counted, natural, note, print_table
+    from samework.cli.output import STYLES, Column, natural, note, print_table
+    from samework.text import counted
 
     columns = [Column("run"), Column("task", flex=True), Column("arm", flex=True), Column("repeat", right=True)]
     columns += [

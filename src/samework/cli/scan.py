@@ -28,7 +28,8 @@ def command(
     patches, manifests and outcomes. KIND and DIGEST are those of the mark `[redacted KIND sha256:DIGEST]` that reports
     and queries leave in its place; equal digests are equal secrets. The ingested bytes themselves stay as they were.
     """
-    from samework.cli.output import counted, note, print_json
+    from samework.cli.output import note, print_json
+    from samework.text import counted
 
     found = opened(store).scan()
     if as_json:

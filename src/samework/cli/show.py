@@ -53,8 +53,8 @@ def _print(detail: RunDetail) -> None:
 def _print_head(detail: RunDetail, out: Console) -> None:
     from rich.text import Text
 
-    from samework.cli.output import counted, print_wrapped
-    from samework.text import visible
+    from samework.cli.output import print_wrapped
+    from samework.text import counted, visible
 
     run = detail.run
     out.print(Text(f"run {visible(run.run_id, one_line=True)}", style="bold"))

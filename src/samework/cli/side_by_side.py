@@ -16,8 +16,9 @@ def print_alignment(spans: tuple[AlignedSpan, ...], out: Console) -> None:
     """One line for each span; the first and the last of many."""
     from rich.text import Text
 
-    from samework.cli.output import Column, counted, print_heading, print_table, print_wrapped
+    from samework.cli.output import Column, print_heading, print_table, print_wrapped
     from samework.report.sentences import steps
+    from samework.text import counted
 
     if not spans:
         return

@@ -18,8 +18,8 @@ def command(
 
     Exit status: 0 whole; 2 something differs.
     """
-    from samework.cli.output import console, counted, print_json, print_wrapped
-    from samework.text import visible
+    from samework.cli.output import console, print_json, print_wrapped
+    from samework.text import counted, visible
 
     findings = opened(store).verify()
     if as_json:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 import zstandard
 
 from samework.decode.limits import DEFAULT, Limits
-from samework.decode.source import refuse_name
+from samework.decode.source import SingleFile, refuse_name
 from samework.errors import InputError, LimitExceeded
 from samework.text import shortened, visible
 
@@ -55,10 +55,8 @@ def expanded(source: Source, limits: Limits = DEFAULT) -> Source:
     return source
 
 
-class CompressedSource:
+class CompressedSource(SingleFile):
     """One Zstandard or gzip file, expanded as it is read."""
-
-    is_dir = False
 
     def __init__(self, packed: Source, limits: Limits = DEFAULT) -> None:
         """Wrap a compressed source."""
@@ -81,14 +79,6 @@ class CompressedSource:
         """Length after expansion, bytes; reads it through."""
         with self.open() as stream:
             return sum(len(part) for part in iter(lambda: stream.read(1 << 20), b""))
-
-    def child(self, name: str) -> Source | None:  # noqa: ARG002 (the protocol's)
-        """A file has none."""
-        return None
-
-    def names(self) -> list[str]:
-        """A file has none."""
-        return []
 
 
 class ZipSource:
@@ -157,10 +147,8 @@ class ZipSource:
         return sorted(name[len(self.prefix) :] for name in self._members)
 
 
-class _Copied:
+class _Copied(SingleFile):
     """A source's bytes in a file without a name, so that they can be read from any place, by several at once."""
-
-    is_dir = False
 
     def __init__(self, packed: Source, stream: BinaryIO, limits: Limits) -> None:
         self.path = packed.path
@@ -188,14 +176,6 @@ class _Copied:
     def size(self) -> int:
         """Length, bytes."""
         return self.n_bytes
-
-    def child(self, name: str) -> Source | None:  # noqa: ARG002 (the protocol's)
-        """A file has none."""
-        return None
-
-    def names(self) -> list[str]:
-        """A file has none."""
-        return []
 
 
 class _Placed(io.RawIOBase):
@@ -234,10 +214,8 @@ def _with_seeking(packed: Source, limits: Limits) -> Source:
         return packed if stream.seekable() else _Copied(packed, stream, limits)
 
 
-class _Member:
+class _Member(SingleFile):
     """One member of a zip."""
-
-    is_dir = False
 
     def __init__(self, archive: ZipSource, member: zipfile.ZipInfo) -> None:
         self.archive = archive
@@ -276,14 +254,6 @@ class _Member:
     def size(self) -> int:
         """Length, bytes, as the archive states it (checked on reading)."""
         return self.member.file_size
-
-    def child(self, name: str) -> Source | None:  # noqa: ARG002 (the protocol's)
-        """A file has none."""
-        return None
-
-    def names(self) -> list[str]:
-        """A file has none."""
-        return []
 
 
 class _Window(io.RawIOBase):

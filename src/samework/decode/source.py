@@ -8,20 +8,63 @@ from __future__ import annotations
 import io
 import os
 import stat
+from abc import ABC, abstractmethod
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from samework.decode.limits import DEFAULT, Limits
 from samework.errors import InputError, LimitExceeded
 from samework.text import shortened, visible
 
+if TYPE_CHECKING:
+    from samework.model.reader import Source
+
 _BUFFER_BYTES = 1 << 20  # each refill lets other threads in, and costs a turn of theirs
 
 
-class FileSource:
-    """One regular file."""
+class SingleFile:
+    """What every source that is one file has in common: nothing lies below it."""
 
     is_dir = False
+
+    def child(self, name: str) -> Source | None:  # noqa: ARG002 (the protocol's)
+        """A file has none."""
+        return None
+
+    def names(self) -> list[str]:
+        """A file has none."""
+        return []
+
+
+class Folder(ABC):
+    """What every source that is a tree of files has in common: no bytes of its own."""
+
+    is_dir = True
+    path: str
+
+    def open(self) -> BinaryIO:
+        """Raises InputError: a directory has no bytes of its own."""
+        raise InputError("is a directory", place=visible(self.path))
+
+    def head(self, n_bytes: int = 65536) -> bytes:  # noqa: ARG002 (the protocol's)
+        """Empty."""
+        return b""
+
+    def size(self) -> int:
+        """Bytes of all its files."""
+        return sum(found.size() for name in self.names() if (found := self.child(name)) is not None)
+
+    @abstractmethod
+    def child(self, name: str) -> Source | None:
+        """The file of that relative name, None where there is none."""
+
+    @abstractmethod
+    def names(self) -> list[str]:
+        """Relative names of its files, sorted."""
+
+
+class FileSource(SingleFile):
+    """One regular file."""
 
     def __init__(self, path: str | os.PathLike[str], label: str | None = None) -> None:
         """Name a file; nothing is opened yet. label: what to show instead of the path."""
@@ -51,19 +94,9 @@ class FileSource:
         except OSError as error:
             raise _unreadable(self.path, error) from error
 
-    def child(self, name: str) -> FileSource | None:  # noqa: ARG002 (the protocol's)
-        """A file has none."""
-        return None
 
-    def names(self) -> list[str]:
-        """A file has none."""
-        return []
-
-
-class BytesSource:
+class BytesSource(SingleFile):
     """Bytes in memory, with a label for messages."""
-
-    is_dir = False
 
     def __init__(self, path_label: str, data: bytes) -> None:
         """Hold `data`; `path_label` is only shown."""
@@ -82,37 +115,15 @@ class BytesSource:
         """Length, bytes."""
         return len(self.data)
 
-    def child(self, name: str) -> BytesSource | None:  # noqa: ARG002 (the protocol's)
-        """Bytes have none."""
-        return None
 
-    def names(self) -> list[str]:
-        """Bytes have none."""
-        return []
-
-
-class DirSource:
+class DirSource(Folder):
     """A directory: a tree of files that its readers may name, and no more."""
-
-    is_dir = True
 
     def __init__(self, path: str | os.PathLike[str], limits: Limits = DEFAULT) -> None:
         """Name a directory; nothing is listed yet."""
         self.folder = Path(path)
         self.path = str(path)
         self.limits = limits
-
-    def open(self) -> BinaryIO:
-        """Raises InputError: a directory has no bytes of its own."""
-        raise InputError("is a directory", place=visible(self.path))
-
-    def head(self, n_bytes: int = 65536) -> bytes:  # noqa: ARG002 (the protocol's)
-        """Empty."""
-        return b""
-
-    def size(self) -> int:
-        """Bytes of all its files."""
-        return sum(found.size() for name in self.names() if (found := self.child(name)) is not None)
 
     def child(self, name: str) -> FileSource | None:
         """The file of that relative name, None where there is none.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from samework.model.gate import GateVerdict
-from samework.text import shortened
+from samework.text import counted, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,13 +33,13 @@ def task_said(task: GateTask, require: str) -> str:
     n_below = task.pairs["below"] + task.pairs["presumed_below"]
     if n_below:
         why = "; no pair is known to without an assumption or inference" if task.presumed else ""
-        return f"{n_below:,} of {_many(n_pairs, 'pair')} below {require}{why}"
+        return f"{n_below:,} of {counted(n_pairs, 'pair')} below {require}{why}"
     n_open = task.pairs["unknown"] + task.pairs["provisional"]
     if task.standing == "undecided":
         held = f", {task.pairs['provisional']:,} of them only provisionally {require}" * bool(task.pairs["provisional"])
-        return f"{n_open:,} of {_many(n_pairs, 'pair')} undecided{held}"
+        return f"{n_open:,} of {counted(n_pairs, 'pair')} undecided{held}"
     held = f", {task.pairs['provisional']:,} of them provisionally" * bool(task.pairs["provisional"])
-    return f"{_many(n_pairs, 'pair')}, all {require}{held}"
+    return f"{counted(n_pairs, 'pair')}, all {require}{held}"
 
 
 def _sentences(found: GateResult) -> Iterator[str]:
@@ -47,12 +47,12 @@ def _sentences(found: GateResult) -> Iterator[str]:
     yield from _open(found)
     if found.tasks["presumed"]:
         yield (
-            f"{_many(found.tasks['presumed'], 'failing task')} would be undecided without an assumed base, suite or "
+            f"{counted(found.tasks['presumed'], 'failing task')} would be undecided without an assumed base, suite or "
             "environment, or rule I1 (other tests imply another tree)."
         )
     if found.accept_provisional:
         n_tasks = sum(1 for task in found.by_task if task.standing == "passed" and task.pairs["provisional"])
-        yield f"Provisional classes were accepted: {_many(n_tasks, 'passing task')} {_rest(n_tasks)} on one."
+        yield f"Provisional classes were accepted: {counted(n_tasks, 'passing task')} {_rest(n_tasks)} on one."
     yield from _control(found)
     if found.interval is not None:
         low, high = found.interval
@@ -74,17 +74,17 @@ def _verdict(found: GateResult) -> str:
     share = f"{low:.1%}" if low == high else f"{low:.1%} to {high:.1%}"
     return (
         f"The gate {VERDICT_WORDS[found.verdict]}: {arms}, {found.require} required; {n_failed:,} of "
-        f"{_many(n_tasks, 'task')} fail ({share}{allowed})."
+        f"{counted(n_tasks, 'task')} fail ({share}{allowed})."
     )
 
 
 def _open(found: GateResult) -> Iterator[str]:
     if found.tasks["undecided"]:
-        yield f"The evidence does not decide {_many(found.tasks['undecided'], 'task')}."
+        yield f"The evidence does not decide {counted(found.tasks['undecided'], 'task')}."
     for arm in (found.baseline, found.candidate):
         n_tasks = sum(1 for task in found.by_task if task.lacking_arm == arm)
         if n_tasks:
-            yield f"Arm {shortened(arm, _NAME)} did not run {_many(n_tasks, 'task')}."
+            yield f"Arm {shortened(arm, _NAME)} did not run {counted(n_tasks, 'task')}."
 
 
 def _control(found: GateResult) -> Iterator[str]:
@@ -106,8 +106,4 @@ def _control(found: GateResult) -> Iterator[str]:
 
 def _self(control: GateControl, arm: str) -> str:
     unknown = f", {control.unknown:,} unknown" if control.unknown else ""
-    return f"the {arm} differs from itself in {control.differs:,} of {_many(control.tasks, 'task')}{unknown}"
-
-
-def _many(number: int, singular: str) -> str:
-    return f"{number:,} {singular}{'' if number == 1 else 's'}"
+    return f"the {arm} differs from itself in {control.differs:,} of {counted(control.tasks, 'task')}{unknown}"

@@ -114,10 +114,10 @@ def write_report(
         "run_key": run_key,
         "report_sha256": sha256,
         "format": report.format,
-        "suite": _text(given.suite or report.suite),
-        "env": _text(given.env or report.env),
+        "suite": text_or_none(given.suite or report.suite),
+        "env": text_or_none(given.env or report.env),
         "layout": layout,
-        "runner": _text(report.runner),
+        "runner": text_or_none(report.runner),
         "exit_code": report.exit_code if abs(report.exit_code or 0) < _BEYOND_COLUMN else None,
         "complete": report.complete,
         "incomplete_reason": report.incomplete_reason,
@@ -156,7 +156,7 @@ def manifest_rows(rows: RunRows, facts: list[ManifestFact]) -> None:
                 value_text(fact.value) if present else None,
                 fact.source.value if fact.source is not None else None,
                 None if present else (fact.absence.value if fact.absence is not None else "unrecorded"),
-                _text(fact.where),
+                text_or_none(fact.where),
             )
         )
 
@@ -165,5 +165,6 @@ def _strength(fact: ManifestFact) -> int:
     return _STRENGTH[fact.source.value] if fact.source is not None else 0
 
 
-def _text(value: str | None) -> str | None:
+def text_or_none(value: str | None) -> str | None:
+    """Text that the store can hold; None stays None."""
     return None if value is None else storable(value)

@@ -84,7 +84,7 @@ class Landing:
             if found is not None:
                 self._join_partial(assembly, found)
                 return
-        native_id = _text(assembly.start.native_id)
+        native_id = artifacts.text_or_none(assembly.start.native_id)
         held = self.index.of_native(facts.task, facts.arm, assembly.start.layout, native_id)
         held = [run for run in held if facts.repeat in {None, run.repeat}]
         if (whole := grown.longer(self.writer, held, assembly)) is not None:
@@ -147,7 +147,7 @@ class Landing:
     def _run_row(self, assembly: RunAssembly, known: KnownRun) -> dict[str, object]:
         start, end, folded = assembly.start, assembly.end, assembly.finish()
         row: dict[str, object] = {
-            name: _text(getattr(start, name))
+            name: artifacts.text_or_none(getattr(start, name))
             for name in (
                 "agent", "agent_version", "model", "native_id", "parent_native_id", "recorder", "tokenizer", "started",
                 "base_commit", "repo",
@@ -158,11 +158,11 @@ class Landing:
             "run_key": known.key,
             "kind": start.kind.value,
             "format": assembly.format,
-            "ended": _text(end.ended or start.ended),
+            "ended": artifacts.text_or_none(end.ended or start.ended),
             "end_reason": end.reason.value,
-            "end_detail": _text(end.detail),
+            "end_detail": artifacts.text_or_none(end.detail),
             "complete": assembly.incomplete_reason is None,
-            "incomplete_reason": _text(assembly.incomplete_reason),
+            "incomplete_reason": artifacts.text_or_none(assembly.incomplete_reason),
             "n_events": folded.n_events,
             "n_steps": folded.n_steps,
             "n_calls": folded.n_calls,
@@ -388,7 +388,3 @@ def _common(one: str, other: str) -> str:
         return commonpath([one, other])
     except ValueError:
         return ""
-
-
-def _text(value: str | None) -> str | None:
-    return None if value is None else storable(value)

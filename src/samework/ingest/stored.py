@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, BinaryIO
 
 from samework.decode.document import read_document
-from samework.decode.source import refuse_name
+from samework.decode.source import Folder, SingleFile, refuse_name
 from samework.errors import InputError, NotFound
 from samework.text import visible
 
@@ -13,10 +13,8 @@ if TYPE_CHECKING:
     from samework.store.sources import SourceStore
 
 
-class StoredSource:
+class StoredSource(SingleFile):
     """One file whose bytes the store holds."""
-
-    is_dir = False
 
     def __init__(self, path: str, sha256: str, sources: SourceStore) -> None:
         """Name a kept file. path: where it once lay, for messages and for what lay beside it."""
@@ -44,19 +42,9 @@ class StoredSource:
                 n_bytes += len(part)
         return n_bytes
 
-    def child(self, name: str) -> StoredSource | None:  # noqa: ARG002 (the protocol's)
-        """A file has none."""
-        return None
 
-    def names(self) -> list[str]:
-        """A file has none."""
-        return []
-
-
-class StoredBundle:
+class StoredBundle(Folder):
     """A directory of kept files, as the document that lists them tells."""
-
-    is_dir = True
 
     def __init__(self, path: str, sha256: str, sources: SourceStore) -> None:
         """Read the list of files. Raises InputError where it is not held or is no such list."""
@@ -67,18 +55,6 @@ class StoredBundle:
             raise InputError("no list of a bundle's files", place=visible(path)) from error
         self.path = path
         self._sources = sources
-
-    def open(self) -> BinaryIO:
-        """Raises InputError: a directory has no bytes of its own."""
-        raise InputError("is a directory", place=visible(self.path))
-
-    def head(self, n_bytes: int = 65536) -> bytes:  # noqa: ARG002 (the protocol's)
-        """Empty."""
-        return b""
-
-    def size(self) -> int:
-        """Bytes of all its files."""
-        return sum(found.size() for name in self.names() if (found := self.child(name)) is not None)
 
     def child(self, name: str) -> StoredSource | None:
         """The file of that name, None where there was none."""

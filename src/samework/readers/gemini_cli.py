@@ -12,8 +12,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from samework.decode.elements import Part, iter_parts
 from samework.decode.jsonl import Line, iter_records
 from samework.decode.shapes import as_dict, as_dicts, as_list, as_text, compact
@@ -32,6 +30,7 @@ from samework.readers.parts.agent_parts import (
     object_call,
     quick_records,
     summed,
+    told_messages,
 )
 from samework.readers.parts.gemini_plan import Plan
 from samework.text import shortened, visible
@@ -226,13 +225,7 @@ def _document(source: Source) -> Iterator[Record]:
         raise DamagedRecord("no session", place=visible(source.path))
     yield from _start(meta, model)
     talk = _Talk()
-    for part in iter_parts(source, frozenset({"messages"})):
-        if isinstance(part, Damage):
-            yield msgspec.structs.replace(part, taints_run=True)
-        elif part.index is not None and isinstance(part.value, dict):
-            yield from talk.message(part.value, part.offset, len(part.raw))
-        elif part.index is not None:
-            yield Damage(part.offset, len(part.raw), f"message {part.index + 1}: no object")
+    yield from told_messages(source, "messages", talk.message)
     yield from talk.finish()
 
 

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 
 from samework.canon.report_nodes import NodeList
 from samework.decode.items import first_object
-from samework.decode.jsonl import iter_records
 from samework.decode.shapes import as_dict, as_name
 from samework.errors import DamagedRecord
 from samework.model.reader import Evidence
-from samework.model.records import Damage
 from samework.model.words import NodeResult
+from samework.readers.parts.report_lines import damaged_lines
 from samework.text import shortened, visible
 
 if TYPE_CHECKING:
@@ -55,13 +54,7 @@ class GoTest:
         Raises: DamagedRecord: no event at all.
         """
         reading = _Reading()
-        for line in iter_records(source):
-            if isinstance(line, Damage):
-                reading.n_damaged += 1
-                yield line
-            elif not reading.event(as_dict(line.value)):
-                reading.n_damaged += 1
-                yield Damage(line.offset, len(line.raw), f"line {line.number}: no event of go test", "unknown-record")
+        reading.n_damaged = yield from damaged_lines(source, reading.event, "no event of go test")
         if not reading.n_events:
             raise DamagedRecord("no event of `go test -json`", place=visible(source.path))
         yield reading.report()

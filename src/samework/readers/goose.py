@@ -13,8 +13,6 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from samework.decode import strict_json
 from samework.decode.elements import Part, iter_parts
 from samework.decode.items import first_object
@@ -35,6 +33,7 @@ from samework.readers.parts.agent_parts import (
     object_call,
     part_text,
     quick_records,
+    told_messages,
 )
 from samework.readers.parts.sqlite_rows import MAGIC, Rows, has_tables, text_of
 from samework.text import visible
@@ -253,13 +252,7 @@ def _export(source: Source) -> Iterator[Record]:
         raise DamagedRecord("no session", place=visible(source.path))
     yield from _start(meta)
     talk = _Talk()
-    for part in iter_parts(source, frozenset({"conversation"})):
-        if isinstance(part, Damage):
-            yield msgspec.structs.replace(part, taints_run=True)
-        elif part.index is not None and isinstance(part.value, dict):
-            yield from talk.message(part.value, part.offset, len(part.raw))
-        elif part.index is not None:
-            yield Damage(part.offset, len(part.raw), f"message {part.index + 1}: no object")
+    yield from told_messages(source, "conversation", talk.message)
     yield from talk.finish()
 
 

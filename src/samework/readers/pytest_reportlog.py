@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 
 from samework.canon.report_nodes import NodeList
 from samework.decode.items import first_object
-from samework.decode.jsonl import iter_records
 from samework.decode.shapes import as_count, as_dict, as_list, as_name, as_text, compact
 from samework.errors import DamagedRecord
 from samework.model.reader import Evidence
-from samework.model.records import Damage
 from samework.model.words import NodeResult
+from samework.readers.parts.report_lines import damaged_lines
 from samework.text import shortened, visible
 
 if TYPE_CHECKING:
@@ -53,13 +52,7 @@ class PytestReportlog:
         Raises: DamagedRecord: no report at all.
         """
         reading = _Reading()
-        for line in iter_records(source):
-            if isinstance(line, Damage):
-                reading.n_damaged += 1
-                yield line
-            elif not reading.report_line(as_dict(line.value)):
-                reading.n_damaged += 1
-                yield Damage(line.offset, len(line.raw), f"line {line.number}: no report of pytest", "unknown-record")
+        reading.n_damaged = yield from damaged_lines(source, reading.report_line, "no report of pytest")
         if not reading.n_reports:
             raise DamagedRecord("no report of pytest-reportlog", place=visible(source.path))
         yield reading.report()

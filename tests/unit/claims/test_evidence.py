@@ -22,25 +22,11 @@ from samework.store.sql import header, load, names
 from tests.forklab import Made, completion, end, store_of, user
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Callable
 
     from samework.store.connection import StoreHandle
 
 TIMES = "2026-01-{:02}T00:00:00Z"
-
-
-@pytest.fixture
-def made(tmp_path: Path) -> Iterator[Callable[..., StoreHandle]]:
-    handles = []
-
-    def make(*runs: Made) -> StoreHandle:
-        handles.append(store_of(tmp_path / f"store-{len(handles)}", list(runs)))
-        return handles[-1]
-
-    yield make
-    for handle in handles:
-        handle.db.close()
 
 
 def full(groups: str = "MQECLHW") -> dict[str, object]:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from samework.cli.output import Column, cell, counted, fitted_widths, print_json, print_table, print_wrapped, word
-from samework.text import visible
+from samework.cli.output import Column, cell, fitted_widths, print_json, print_table, print_wrapped, word
+from samework.text import counted, visible
 
 HOSTILE = "\x1b]52;c;ZWNobw==\x07\x1b[2J\x9b31m\u202egnp \ud83d [/x] [red]"
 COLUMNS = [Column("run"), Column("task", flex=True), Column("steps", right=True)]

@@ -17,28 +17,12 @@ from samework.errors import EvidenceError, UsageError
 from samework.experiment.cause_rows import Placed, cause_rows
 from samework.experiment.causes import causes
 from samework.store.sql import header, load, names
-from tests.forklab import Made, completion, observation, store_of, system
+from tests.forklab import Made, completion, observation, system
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
     from samework.store.connection import StoreHandle
 
 S = system("s")
-
-
-@pytest.fixture
-def made(tmp_path: Path) -> Iterator[Callable[..., StoreHandle]]:
-    handles = []
-
-    def make(*runs: Made) -> StoreHandle:
-        handles.append(store_of(tmp_path / f"store-{len(handles)}", list(runs)))
-        return handles[-1]
-
-    yield make
-    for handle in handles:
-        handle.db.close()
 
 
 def run(name: str, said: str, *, task: str = "t", arm: str = "a", **manifest: object) -> Made:

@@ -13,6 +13,7 @@ import msgspec
 import orjson
 
 from samework.decode import strict_json
+from samework.decode.elements import iter_parts
 from samework.decode.jsonl import Line, iter_lines, mended
 from samework.decode.shapes import as_count, as_text, compact
 from samework.decode.strict_json import NotJson
@@ -22,9 +23,10 @@ from samework.model.words import EventKind
 from samework.text import raw_bytes, shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from samework.model.reader import Source
+    from samework.model.records import Record
 
 _MAX_WORDS = 1000
 
@@ -131,6 +133,27 @@ def quick_records(source: Source) -> Iterator[Line | Damage]:
                 yield Line(offset, number, strict_json.loads(raw), raw)
             except NotJson as error:
                 yield from mended(offset, number, raw, error, is_cut=is_cut)
+
+
+def told_messages(
+    source: Source, name: str, tell: Callable[[dict[str, object], int, int], Iterator[Record]]
+) -> Iterator[Record]:
+    """Tell the objects of the list `name` of a document one by one.
+
+    Args:
+        source: a JSON document.
+        name: key of the list.
+        tell: called with each object, its offset and its length in bytes.
+
+    Yields: what it tells, damage in its place; damage of the document taints the run.
+    """
+    for part in iter_parts(source, frozenset({name})):
+        if isinstance(part, Damage):
+            yield msgspec.structs.replace(part, taints_run=True)
+        elif part.index is not None and isinstance(part.value, dict):
+            yield from tell(part.value, part.offset, len(part.raw))
+        elif part.index is not None:
+            yield Damage(part.offset, len(part.raw), f"message {part.index + 1}: no object")
 
 
 def note(offset: int, reason: str, code: str) -> Damage:

@@ -1,4 +1,4 @@
-"""A store made of given runs, for tests of the forks room."""
+"""A store made of given runs, for tests of the rooms above the engine."""
 
 from __future__ import annotations
 
