@@ -224,6 +224,19 @@ def test_a_sub_agent_is_told_by_the_envelope_and_is_one_run_with_what_names_its_
     assert agent.start.extra["agent"] == "explore"
 
 
+def test_the_start_of_a_sub_agent_joins_its_id_to_the_call_that_began_it():
+    _, agent = read_lines(
+        READER,
+        begun(),
+        replied("go", call("c1")),
+        by("a-1", event("subagent.started", toolCallId="c1", agentName="explore")),
+        by("a-1", replied("", call("c2"), message_id="m2")),
+        gave("c2", "one", parentToolCallId="c1"),
+    )
+    assert agent.kinds == ["completion", "observation"]
+    assert agent.start.native_id == "s-1/a-1"
+
+
 def test_parts_of_one_call_of_the_model_are_one_completion_whatever_their_message_ids():
     (run,) = read_lines(
         READER,

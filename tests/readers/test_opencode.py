@@ -238,6 +238,15 @@ def test_messages_in_a_later_versions_table_are_told_and_taint_what_may_lack_the
     ]
 
 
+def test_a_later_versions_table_that_cannot_be_read_leaves_every_session_incomplete(tmp_path):
+    path = database(tmp_path / "one.db", [(INFO, MESSAGES), ({**INFO, "id": "ses_2"}, [asked("m9", "fine")])])
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE session_message (something text)")
+    runs = read_file(READER, path)
+    assert len(runs) == 2
+    assert all(any(one.taints_run and "later version" in one.reason for one in run.damage) for run in runs)
+
+
 @pytest.mark.parametrize("at", [100, 5000, 9000])
 def test_a_damaged_database_is_refused_or_read(tmp_path, at):
     data = bytearray(database(tmp_path / "one.db", [(INFO, MESSAGES)]).read_bytes())

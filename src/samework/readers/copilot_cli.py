@@ -212,6 +212,8 @@ class _Facts:
 
     def _look(self, value: dict[str, object], data: dict[str, object], number: int, n_bytes: int) -> None:
         kind, named, call = as_text(value.get("type")), as_text(value.get("agentId")), _call_of(data)
+        if kind == "subagent.started":
+            call = call or as_text(data.get("toolCallId"))
         if named is not None and call is not None:
             self._name(call, named)
         agent = self.agent_of(value)

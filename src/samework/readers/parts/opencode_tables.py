@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from samework.model.records import Record
 
 _SESSION = ("id", "project_id", "parent_id", "slug", "directory", "title", "version", "revert", "time_created")
+_LATER = "session_message"
 _NAMES = {"project_id": "projectID", "parent_id": "parentID"}
 
 
@@ -45,7 +46,7 @@ def sessions(source: Source) -> Iterator[Record]:
     try:
         infos = [_info(row) for row in rows.select("session", _SESSION, ("time_created", "id"))]
         messages, damage = _messages(rows)
-        unread = _unread(rows)
+        unread, unsure = _unread(rows)
     finally:
         rows.close()
     if not infos:
@@ -55,7 +56,7 @@ def sessions(source: Source) -> Iterator[Record]:
         held = messages.get(name, [])
         back = as_text(as_dict(info.get("revert")).get("messageID"))
         cut = next((place for place, message in enumerate(held) if message.name == back), None)
-        found = [*damage.get(name, []), *_log(has_log=rows.has_log)]
+        found = [*damage.get(name, []), *unsure, *_log(has_log=rows.has_log)]
         if name in unread:
             # What the later version added to the session is in its table alone, and lacks here.
             is_lacking = not {message.name for message in held}.issuperset(unread[name])
@@ -66,18 +67,20 @@ def sessions(source: Source) -> Iterator[Record]:
             yield from _run(info, held, found, is_left=True, n_shared=cut)
 
 
-def _unread(rows: Rows) -> dict[str, list[str | None]]:
+def _unread(rows: Rows) -> tuple[dict[str, list[str | None]], list[Damage]]:
     """Ids of messages in a table that this reader does not know, by session; none where there is no such table.
 
-    An id is None where the row has none.
+    An id is None where the row has none. Where the table cannot be read, any session may have messages in it.
     """
     unread: dict[str, list[str | None]] = {}
+    if not rows.has_table(_LATER):
+        return {}, []
     try:
-        for row in rows.select("session_message", ("id", "session_id"), ("session_id",)):
+        for row in rows.select(_LATER, ("id", "session_id"), ("session_id",)):
             unread.setdefault(text_of(row.get("session_id")) or "", []).append(text_of(row.get("id")))
-    except DamagedRecord:
-        return {}
-    return unread
+    except DamagedRecord as error:
+        return unread, [Damage(0, 0, f"the table of a later version cannot be read: {error.message}")]
+    return unread, []
 
 
 def _log(*, has_log: bool) -> Iterator[Damage]:

@@ -91,10 +91,7 @@ class Rows:
             DamagedRecord: there is no such plain table, or the file is damaged. LimitExceeded: too much work.
         """
         try:
-            found = self.db.execute("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?", (table,))
-            row = found.fetchone()
-            sql = row[0].decode("utf-8", "replace") if row is not None and isinstance(row[0], bytes) else ""
-            if not _PLAIN_TABLE.match(sql):
+            if not _PLAIN_TABLE.match(self._definition(table) or ""):
                 raise DamagedRecord(f"no plain table {table}", place=self.place)
             held = self._plain_columns(table)
             wanted = [column for column in columns if column in held]
@@ -107,6 +104,24 @@ class Rows:
                 yield dict(zip(wanted, values, strict=True))
         except (sqlite3.Error, OverflowError, UnicodeError) as error:
             raise self._damaged(error) from error
+
+    def has_table(self, table: str) -> bool:
+        """Whether the file names such a table, of whatever kind.
+
+        Raises: DamagedRecord: the file is damaged. LimitExceeded: too much work.
+        """
+        try:
+            return self._definition(table) is not None
+        except sqlite3.Error as error:
+            raise self._damaged(error) from error
+
+    def _definition(self, table: str) -> str | None:
+        """The statement that made a table, None where there is none."""
+        found = self.db.execute("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?", (table,))
+        row = found.fetchone()
+        if row is None:
+            return None
+        return row[0].decode("utf-8", "replace") if isinstance(row[0], bytes) else ""
 
     def _plain_columns(self, table: str) -> set[str]:
         rows = self.db.execute("SELECT name, hidden FROM pragma_table_xinfo(?)", (table,)).fetchall()
