@@ -16,21 +16,29 @@ from samework.text import shortened, visible
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from samework.api.store import Store
-
 _STORE = "samework.store"
 
 
 def query(
-    store: Store, text: str, *, limit: int | None = None, seconds: float | None = None, redact: bool = False
+    path: Path, text: str, *, limit: int | None = None, seconds: float | None = None, redact: bool = False
 ) -> QueryResult:
-    """Rows of one query of the user, answered by the child process. Raises UsageError, LimitExceeded, StoreError."""
+    """Rows of one query of the user, answered by the child process.
+
+    Args:
+        path: the store, which nobody in this process may hold open.
+        text: see `Store.query`, as the others.
+        limit: at most so many rows.
+        seconds: the time after which the child is ended.
+        redact: take what looks like a secret out of the rows.
+
+    Raises: UsageError, LimitExceeded, StoreError.
+    """
     from samework.api.engine_views import engine_views
 
     limits = SandboxLimits(
         rows=DEFAULT_ROWS if limit is None else limit, seconds=DEFAULT_SECONDS if seconds is None else seconds
     )
-    answer = run_sql(store.path, text, limits=limits, extra=engine_views(store, text))
+    answer = run_sql(path, text, limits=limits, extra=engine_views(path, text))
     n_redacted = 0
     if redact:
         table, n_redacted = redacted_table(answer.table)

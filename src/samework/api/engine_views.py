@@ -1,4 +1,4 @@
-"""Views whose rows the engine makes: classes, forks, fork_branches and pairs, computed where a query names them."""
+"""Views whose rows the engine makes: classes, forks and fork_branches, computed where a query names them."""
 
 from __future__ import annotations
 
@@ -7,21 +7,33 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from samework.api.judging import classes, forks
+from samework.store.connection import open_store
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from samework.api.store import Store
+    from pathlib import Path
+
+    from samework.store.connection import StoreHandle
 
 _WORD = re.compile(r"[A-Za-z_]+")
 
 
-def engine_views(store: Store, text: str) -> dict[str, Any]:
-    """Arrow tables for the engine's views that `text` names; nothing is computed for a query that names none."""
-    named = {found.lower() for found in _WORD.findall(text)}
-    return {name: make(store) for name, make in _VIEWS.items() if name in named}
+def engine_views(path: Path, text: str) -> dict[str, Any]:
+    """Arrow tables for the engine's views that `text` names; for a query that names none the store is not opened.
+
+    Raises: StoreError: the store cannot be read now.
+    """
+    words = {found.lower() for found in _WORD.findall(text)}
+    named = [name for name in _VIEWS if name in words]
+    if not named:
+        return {}
+    with open_store(path, read_only=True) as handle:
+        return {name: _VIEWS[name](handle) for name in named}
 
 
-def _classes(store: Store) -> Any:
+def _classes(handle: StoreHandle) -> Any:
     import pyarrow as pa
 
     schema = pa.schema(
@@ -47,14 +59,14 @@ def _classes(store: Store) -> Any:
             "representative": block.representative,
             "placed": block.placed,
         }
-        for task in store.classes().by_task
+        for task in classes(handle).by_task
         for block in task.classes
         for run in block.runs
     ]
     return pa.Table.from_pylist(rows, schema=schema)
 
 
-def _forks(store: Store) -> Any:
+def _forks(handle: StoreHandle) -> Any:
     import pyarrow as pa
 
     names = ["task", "node", "step", "seq", "event", "origin", "consequence", "tool_calls", "token_offset", "evidence"]
@@ -65,13 +77,13 @@ def _forks(store: Store) -> Any:
         + [("n_branches", pa.int64()), *((name, pa.string()) for name in last)]
     )
     rows = []
-    for fork in store.forks():
+    for fork in forks(handle):
         plain = msgspec.to_builtins(fork)
         rows.append({name: plain[name] for name in [*names, *last]} | {"n_branches": len(fork.branches)})
     return pa.Table.from_pylist(rows, schema=schema)
 
 
-def _fork_branches(store: Store) -> Any:
+def _fork_branches(handle: StoreHandle) -> Any:
     import pyarrow as pa
 
     schema = pa.schema(
@@ -99,11 +111,15 @@ def _fork_branches(store: Store) -> Any:
             "tree_classes": branch.tree_classes,
             "tests_classes": branch.tests_classes,
         }
-        for fork in store.forks()
+        for fork in forks(handle)
         for number, branch in enumerate(fork.branches)
         for run in branch.runs
     ]
     return pa.Table.from_pylist(rows, schema=schema)
 
 
-_VIEWS: dict[str, Callable[[Store], Any]] = {"classes": _classes, "forks": _forks, "fork_branches": _fork_branches}
+_VIEWS: dict[str, Callable[[StoreHandle], Any]] = {
+    "classes": _classes,
+    "forks": _forks,
+    "fork_branches": _fork_branches,
+}

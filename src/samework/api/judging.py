@@ -57,7 +57,12 @@ def compare(
 
 
 def classes(
-    handle: StoreHandle, *, task: str | None, arm: str | None, across: Sequence[str] | None, strict: bool
+    handle: StoreHandle,
+    *,
+    task: str | None = None,
+    arm: str | None = None,
+    across: Sequence[str] | None = None,
+    strict: bool = False,
 ) -> ClassesResult:
     """Nested classes of each task and the counts of pairs."""
     from samework.equivalence.classes import classes as sort

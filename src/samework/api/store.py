@@ -540,7 +540,7 @@ class Store:
         from samework.api.asking import query
 
         self.close()
-        return query(self, text, limit=limit, seconds=seconds, redact=redact)
+        return query(self.path, text, limit=limit, seconds=seconds, redact=redact)
 
     def scan(self) -> list[SecretPlace]:
         """Where the store holds what looks like a secret: run, event, byte, kind and digest, never the secret."""

@@ -17,7 +17,7 @@ from samework.model.events import ToolCall
 from samework.model.words import EndReason, EventKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 T = TypeVar("T")
 ROLES = {
@@ -79,7 +79,8 @@ class Converted:
     """
 
     def __init__(self) -> None:
-        self._known: dict[Hashable, tuple[Message, ...]] = {}
+        self._known: dict[bytes | tuple[str, ...], tuple[Message, ...]] = {}
+        self._n_held = 0
         self._bytes_of = msgspec.msgpack.Encoder().encode
 
     def message(self, given: dict[str, object]) -> Sequence[Message]:
@@ -92,9 +93,10 @@ class Converted:
 
     def element(self, given: tuple[object, ...]) -> Sequence[Message]:
         """As `message_of`, of names and values in turns (decode.flat_names.FlatLists)."""
-        if not all(type(each) is str for each in given):
+        key = tuple(each for each in given if type(each) is str)
+        if len(key) < len(given):
             return message_of(as_dict(spelled(given)))
-        return self._known.get(given) or self._put(given, message_of(as_dict(spelled(given))))
+        return self._known.get(key) or self._put(key, message_of(as_dict(spelled(given))))
 
     def _once(self, given: T, convert: Callable[[T], list[Message]]) -> Sequence[Message]:
         try:
@@ -103,14 +105,17 @@ class Converted:
             return convert(given)
         return self._known.get(key) or self._put(key, convert(given))
 
-    def _put(self, key: Hashable, messages: list[Message]) -> tuple[Message, ...]:
-        if len(self._known) >= _MAX_KNOWN:
+    def _put(self, key: bytes | tuple[str, ...], messages: list[Message]) -> tuple[Message, ...]:
+        if self._n_held >= _MAX_HELD or len(self._known) >= _MAX_KNOWN:
             self._known.clear()
+            self._n_held = 0
+        self._n_held += len(key) if isinstance(key, bytes) else sum(map(len, key))
         made = self._known[key] = tuple(messages)
         return made
 
 
 _MAX_KNOWN = 10_000
+_MAX_HELD = 32 << 20  # bytes or characters of what was converted; the messages hold about as many again
 
 
 def messages_of(given: object, converted: Converted | None = None) -> list[Message]:
