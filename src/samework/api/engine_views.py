@@ -12,7 +12,6 @@ from samework.store.connection import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
     from pathlib import Path
 
     from samework.store.connection import StoreHandle
