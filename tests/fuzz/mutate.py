@@ -22,6 +22,7 @@ RAW = {
     "lists beyond the limit": "[" * 400 + "]" * 400,
     "objects beyond the limit": '{"a":' * 5000 + "1" + "}" * 5000,
     "an integer of 25 digits": "1" * 25,
+    "an integer beyond a double": "1" * 400,
     "an integer of 5000 digits": "9" * 5000,
     "a decimal beyond a double": "1e999",
     "a number that is none": "NaN",
@@ -42,6 +43,9 @@ VALUES: list[Any] = [
 """Values of every type, of shapes that readers look for in places where they do not look for them."""
 PLAIN: tuple[Any, ...] = ([], {}, 7, True, None)
 """One of each type that is no text: what a set or a table is asked for by a reader that took a word for granted."""
+
+NUMBERS: tuple[Any, ...] = (10**400, -(10**400), 2**63, 2**31, -1, 1e308, -1e308)
+"""What a number may be that no column, no double and no clock holds."""
 
 
 def mutant(rng: Random, data: bytes, others: list[bytes] | None = None, n_steps: int = 0) -> bytes:
@@ -195,6 +199,23 @@ def written(value: Any) -> bytes:
     for name, raw in RAW.items():
         text = text.replace(json.dumps(_MARK + name), raw)
     return text.encode()
+
+
+def numbered(data: bytes) -> Iterator[tuple[tuple[Any, ...], bytes]]:
+    """The document, or each of the lines, with one number in turn by each of `NUMBERS`, once for each kind of path."""
+    whole = _parsed(data)
+    lines = [data] if whole is not None else data.splitlines(keepends=True)
+    seen: set[tuple[Any, ...]] = set()
+    for at, line in enumerate(lines):
+        value = _parsed(line)
+        for path in places(value):
+            kind = tuple(step for step in path if isinstance(step, str))
+            if type(at_place(value, path)) not in (int, float) or kind in seen:
+                continue
+            seen.add(kind)
+            for number in NUMBERS:
+                changed = [*lines[:at], written(replaced(value, path, number)) + b"\n", *lines[at + 1 :]]
+                yield kind, b"".join(changed)
 
 
 def places(value: object, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

@@ -112,6 +112,16 @@ def test_a_value_of_any_type_may_stand_in_any_place(name):
 
 
 @by_reader
+def test_a_number_of_any_size_may_stand_in_the_place_of_any_number(name):
+    """What no double holds is no number, and no clock shows it."""
+    reader = registry.reader(name)
+    for sample in lab.samples(name):
+        for inner in sorted(sample.files):
+            for _, data in mutate.numbered(sample.files[inner]):
+                lab.judged(reader, {**sample.files, inner: data})
+
+
+@by_reader
 @FEW
 @given(seed=st.integers(0, 2**32 - 1))
 def test_a_reader_that_is_told_to_read_another_format_reads_it_or_refuses(name, seed):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 
 import orjson
 
@@ -15,6 +16,7 @@ from samework.decode.strict_json import NotJson, loads
 _MAX_DIGITS = 19
 _FIRST_LONG = 10**_MAX_DIGITS
 MAX_TOKEN_ID = (1 << 31) - 1
+_MAX_FLOAT = int(sys.float_info.max)
 _MAX_COUNT = (1 << 63) - 1  # what the store's columns hold
 
 
@@ -70,9 +72,13 @@ def as_count(value: object) -> int | None:
 
 
 def as_number(value: object) -> int | float | None:
-    """A finite number, else None."""
+    """A finite number, else None; a whole number that no double holds is none either.
+
+    >>> as_number(3), as_number(True), as_number(float("nan")), as_number(10**400)
+    (3, None, None, None)
+    """
     if type(value) is int:
-        return value
+        return value if abs(value) <= _MAX_FLOAT else None
     return value if type(value) is float and math.isfinite(value) else None
 
 

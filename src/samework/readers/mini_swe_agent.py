@@ -8,7 +8,6 @@ message of a run that ended holds its submission, which no model read; it is no 
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from datetime import UTC, datetime
@@ -19,6 +18,7 @@ from samework.canon.messages import content_text
 from samework.decode import strict_json
 from samework.decode.document import read_document
 from samework.decode.limits import MIB
+from samework.decode.shapes import as_number
 from samework.errors import DamagedRecord
 from samework.model.events import Event, ToolCall, Usage
 from samework.model.reader import Evidence
@@ -329,10 +329,11 @@ def _observation(message: dict[str, Any], call_id: str | None) -> Event:
 
 def _time(epoch_s: Any) -> str | None:
     """An epoch time, seconds, as ISO 8601 in UTC; None where it is none."""
-    if not isinstance(epoch_s, int | float) or isinstance(epoch_s, bool) or not math.isfinite(epoch_s):
+    seconds = as_number(epoch_s)
+    if seconds is None:
         return None
     try:
-        return datetime.fromtimestamp(epoch_s, UTC).isoformat()
+        return datetime.fromtimestamp(seconds, UTC).isoformat()
     except (OverflowError, ValueError, OSError):
         return None
 

@@ -8,7 +8,6 @@ where the server gave them.
 from __future__ import annotations
 
 import hashlib
-import math
 import re
 from typing import TYPE_CHECKING
 
@@ -17,14 +16,14 @@ import msgspec
 from samework.decode import strict_json
 from samework.decode.document import read_document
 from samework.decode.jsonl import Line, iter_records
-from samework.decode.shapes import as_dict, as_dicts, as_list, as_text, compact
+from samework.decode.shapes import as_dict, as_dicts, as_list, as_moment, as_text, compact
 from samework.decode.strict_json import NotJson
 from samework.errors import DamagedRecord
 from samework.model.events import Event, ToolCall, Usage
 from samework.model.reader import Evidence
 from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
 from samework.model.words import Absence, EndReason, EventKind, FieldSource
-from samework.readers.parts.token_evidence import completion_ids, prompt_ids, ranked, with_reuse
+from samework.readers.parts.token_evidence import completion_ids, prompt_ids, ranked, ranked_texts, with_reuse
 from samework.text import raw_bytes, shortened
 
 if TYPE_CHECKING:
@@ -66,8 +65,7 @@ _END_REASONS = {
     "length": EndReason.LIMIT,
     "content_filter": EndReason.ERROR,
 }
-_MIN_RANKED = 2
-_MAX_BYTE = 255
+_MIN_SHARED = 2
 
 
 class OpenaiChat:
@@ -203,7 +201,7 @@ class _Chat:
         told = [_told(message) for message in messages]
         n_shared = _n_shared(self.seen, told)
         goes_on = not messages or n_shared == len(self.seen)
-        goes_back = reply is not None and (n_shared >= _MIN_RANKED or n_shared == len(told))
+        goes_back = reply is not None and (n_shared >= _MIN_SHARED or n_shared == len(told))
         if self.is_open and not goes_on and not goes_back:
             yield self.end()
             self.reset()
@@ -279,7 +277,7 @@ class _Chat:
         self.unanswered = [call.call_id for call in calls if call.call_id is not None]
         usage = with_reuse(_usage(reply.get("usage")), choice, reply)
         reasoning = _reasoning(message)
-        margins = _margins(choice.get("logprobs"))
+        margins, texts = ranked_texts(choice.get("logprobs"))
         token_ids = completion_ids(choice, reply)
         _, pairs = ranked(as_dicts(as_dict(choice.get("logprobs")).get("content")))
         return Event(
@@ -294,7 +292,7 @@ class _Chat:
             margins=margins,
             margin_unit="nats" if margins is not None else None,
             top2=pairs if pairs is not None and token_ids is not None and len(pairs) == len(token_ids) else None,
-            top2_texts=None if margins is None else _top2_texts(choice.get("logprobs")),
+            top2_texts=texts,
             usage=usage,
             time=_time(reply) or _time(message),
             offset=offset,
@@ -420,45 +418,6 @@ def _usage(given: object) -> Usage | None:
     )
 
 
-def _margins(logprobs: object) -> tuple[float, ...] | None:
-    """Top-1 minus top-2, nats, for each token; None unless every token has two ranked alternatives."""
-    tokens = as_list(as_dict(logprobs).get("content"))
-    margins = []
-    for token in tokens:
-        ranked = sorted(
-            (
-                float(top["logprob"])
-                for top in as_list(as_dict(token).get("top_logprobs"))
-                if isinstance(top, dict) and isinstance(top.get("logprob"), int | float)
-            ),
-            reverse=True,
-        )
-        if len(ranked) < _MIN_RANKED or not math.isfinite(ranked[0] - ranked[1]):
-            return None
-        margins.append(ranked[0] - ranked[1])
-    return tuple(margins) if margins else None
-
-
-def _top2_texts(logprobs: object) -> tuple[tuple[str, str, str] | None, ...]:
-    """Each token's text and those of the two likeliest, None where one has none: the server gives no ids here."""
-    found: list[tuple[str, str, str] | None] = []
-    for token in map(as_dict, as_list(as_dict(logprobs).get("content"))):
-        given = [as_dict(top) for top in as_list(token.get("top_logprobs"))]
-        rated = [(rate, top) for top in given if isinstance(rate := top.get("logprob"), int | float)]
-        likeliest = [top for _, top in sorted(rated, key=lambda one: -one[0])[:_MIN_RANKED]]
-        own, first, second = (_token_text(one) for one in (token, *likeliest))
-        found.append(None if own is None or first is None or second is None else (own, first, second))
-    return tuple(found)
-
-
-def _token_text(token: dict[str, object]) -> str | None:
-    """Text of a token, from its bytes where they are given: a part of a character has no text of its own."""
-    raw = token.get("bytes")
-    if isinstance(raw, list) and raw and all(type(one) is int and 0 <= one <= _MAX_BYTE for one in raw):
-        return bytes(raw).decode("utf-8", "backslashreplace")
-    return as_text(token.get("token"))
-
-
 def _facts(request: dict[str, object], reply: dict[str, object]) -> Iterator[ManifestFact]:
     """What request and reply say of the conditions."""
     for name in _SAMPLING:
@@ -500,9 +459,7 @@ def _digest(item: _Item) -> str:
 
 
 def _time(record: dict[str, object]) -> str | None:
-    given = record.get("created", record.get("timestamp"))
-    is_number = isinstance(given, int | float) and not isinstance(given, bool)
-    return str(given) if is_number else as_text(given)
+    return as_moment(record.get("created", record.get("timestamp")))
 
 
 def _count(value: object) -> int | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ import orjson
 from samework.canon.messages import content_text
 from samework.decode import strict_json
 from samework.decode.limits import DEFAULT, MIB, Limits
+from samework.decode.shapes import as_number
 from samework.errors import DamagedRecord
 from samework.model.events import Event, ToolCall
 from samework.model.reader import Evidence
@@ -188,7 +188,7 @@ def _run(offset: int, record: dict[str, Any]) -> Iterator[Record]:
     )
     yield from _events(offset, record["traj"])
     reward = record.get("reward")
-    if isinstance(reward, int | float) and math.isfinite(reward):
+    if isinstance(reward, bool) or (reward := as_number(reward)) is not None:
         yield OutcomeRecord("reward", reward)
     yield _end(record["traj"], info)
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import re
 
 from samework.decode.shapes import as_count, as_dict, as_dicts, as_text, compact
 from samework.model.events import ToolCall, Usage
 
 REFERENCE = re.compile(r"(?:attachment|tc)://([0-9a-f]{32})")
-_MIN_RANKED = 2
 
 
 def with_error(text: str, error: dict[str, object]) -> str:
@@ -68,23 +66,3 @@ def usage_of(given: object) -> Usage | None:
         is_apart, is_within = is_known and total == sent + (made or 0) + apart, is_known and total == sent + (made or 0)
         prompt = sent + apart if is_apart else sent if is_within else None
     return Usage(prompt, cached, written, made, as_count(given.get("reasoning_tokens")))
-
-
-def ranked_tokens(logprobs: object) -> tuple[tuple[float, ...] | None, tuple[tuple[str, str, str] | None, ...] | None]:
-    """Top-1 minus top-2, nats, for each token, and its text with those of the two; None unless each has two."""
-    margins: list[float] = []
-    texts: list[tuple[str, str, str] | None] = []
-    for token in as_dicts(as_dict(logprobs).get("content")):
-        tops = [(value, top) for top in as_dicts(token.get("top_logprobs")) if (value := _logprob(top)) is not None]
-        tops.sort(key=lambda each: -each[0])
-        if len(tops) < _MIN_RANKED:
-            return None, None
-        margins.append(tops[0][0] - tops[1][0])
-        own, first, second = (as_text(each.get("token")) for each in (token, tops[0][1], tops[1][1]))
-        texts.append(None if own is None or first is None or second is None else (own, first, second))
-    return (tuple(margins), tuple(texts)) if margins else (None, None)
-
-
-def _logprob(top: dict[str, object]) -> float | None:
-    value = top.get("logprob")
-    return value if isinstance(value, float) and math.isfinite(value) else None

@@ -20,12 +20,12 @@ from samework.model.words import EventKind
 from samework.readers.parts.inspect_reply import (
     REFERENCE,
     exact_arguments,
-    ranked_tokens,
     served_call,
     tool_call,
     usage_of,
     with_error,
 )
+from samework.readers.parts.token_evidence import ranked_texts
 from samework.text import raw_bytes, shortened
 
 if TYPE_CHECKING:
@@ -294,7 +294,7 @@ class Sample:
         calls += [served_call(part) for part in served]
         reasoning, is_hidden = self._reasoning(as_dicts(message.get("content")))
         usage = usage_of(as_dict(event.get("output")).get("usage"))
-        margins, top2_texts = ranked_tokens(choice.get("logprobs"))
+        margins, top2_texts = ranked_texts(choice.get("logprobs"))
         made = Event(
             EventKind.COMPLETION,
             text,

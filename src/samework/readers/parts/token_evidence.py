@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _NAMED_ID = re.compile(r"token_id:(\d{1,10})")
 _TWO = 2
+_MAX_BYTE = 255
 
 
 def completion_ids(choice: dict[str, object], reply: dict[str, object]) -> tuple[int, ...] | None:
@@ -90,17 +91,52 @@ def ranked(
     margins: list[float | None] = []
     pairs: list[tuple[int, int] | None] = []
     for token in tokens:
-        tops = [(as_number(top.get("logprob")), _id_of(top)) for top in as_dicts(token.get("top_logprobs"))]
-        order = sorted((one for one in tops if one[0] is not None), key=lambda one: -float(one[0] or 0.0))
-        first, second = (order[0], order[1]) if len(order) >= _TWO else ((None, None), (None, None))
-        gap = None if first[0] is None or second[0] is None else float(first[0]) - float(second[0])
-        margins.append(gap if gap is not None and math.isfinite(gap) else None)
-        pairs.append(None if first[1] is None or second[1] is None else (first[1], second[1]))
+        gap, likeliest = _two_likeliest(token)
+        first, second = map(_id_of, likeliest) if likeliest else (None, None)
+        margins.append(gap)
+        pairs.append(None if first is None or second is None else (first, second))
     known = [gap for gap in margins if gap is not None]
     return (
         tuple(known) if known and len(known) == len(tokens) else None,
         tuple(pairs) if any(pair is not None for pair in pairs) else None,
     )
+
+
+def ranked_texts(
+    logprobs: object,
+) -> tuple[tuple[float, ...] | None, tuple[tuple[str, str, str] | None, ...] | None]:
+    """Margins in nats, and each token's text with those of the two likeliest, where the server gives no ids.
+
+    Both None unless every token of `content` has two rivals; a token one of whose texts lacks is None.
+    """
+    margins: list[float] = []
+    texts: list[tuple[str, str, str] | None] = []
+    for token in map(as_dict, as_list(as_dict(logprobs).get("content"))):
+        gap, likeliest = _two_likeliest(token)
+        if gap is None:
+            return None, None
+        margins.append(gap)
+        own, first, second = map(_text_of, (token, *likeliest))
+        texts.append(None if own is None or first is None or second is None else (own, first, second))
+    return (tuple(margins), tuple(texts)) if margins else (None, None)
+
+
+def _two_likeliest(token: dict[str, object]) -> tuple[float | None, list[dict[str, object]]]:
+    """Top-1 minus top-2, nats, and the two; none of them where fewer are rated."""
+    tops = [(as_number(top.get("logprob")), top) for top in as_dicts(token.get("top_logprobs"))]
+    rated = sorted(((float(rate), top) for rate, top in tops if rate is not None), key=lambda one: -one[0])[:_TWO]
+    if len(rated) < _TWO:
+        return None, []
+    gap = rated[0][0] - rated[1][0]
+    return gap if math.isfinite(gap) else None, [top for _, top in rated]
+
+
+def _text_of(token: dict[str, object]) -> str | None:
+    """Text of a token, from its bytes where they are given: a part of a character has no text of its own."""
+    raw = token.get("bytes")
+    if isinstance(raw, list) and raw and all(type(one) is int and 0 <= one <= _MAX_BYTE for one in raw):
+        return bytes(raw).decode("utf-8", "backslashreplace")
+    return as_text(token.get("token"))
 
 
 def _id_of(top: dict[str, object]) -> int | None:
