@@ -1,23 +1,32 @@
 """A record that grew: a session that was ingested while it was written, and again when it went on, is one run.
 
 Two records are of one run where the tool's own id, the task and the arm are the same and one trajectory is a beginning
-of the other. The longer one stands, whichever came first. Refuses to guess where the trajectories part.
+of the other. The longer one stands, whichever came first. What was recorded beside the shorter one (tree, patch, tests,
+outcomes, invariants) is of an earlier moment, and is the longer one's only where nothing but the end was added. Refuses
+to guess where the trajectories part.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from samework.model.records import Damage
 from samework.store.sql import load
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from samework.ingest.assembly import RunAssembly
     from samework.ingest.index import KnownRun
     from samework.store.write import BatchWriter
 
 OWN_TABLES = ("event", "call", "call_usage", "token", "token_rank", "facet_digest", "manifest_field", "defect", "run")
-"""Tables whose rows a shorter record takes with it when it goes; what was attached to it moves."""
+"""Tables whose rows a shorter record takes with it when it goes."""
 ATTACHED_TABLES = ("test_report", "run_outcome", "run_invariant", "run_tree", "patch", "patch_path")
+_WORDS = {
+    "run_tree": "a tree", "patch": "a patch", "test_report": "test reports", "run_outcome": "outcomes",
+    "run_invariant": "invariants",
+}  # fmt: skip
 
 
 def longer(writer: BatchWriter, held: list[KnownRun], assembly: RunAssembly) -> KnownRun | None:
@@ -40,6 +49,49 @@ def shorter(writer: BatchWriter, held: list[KnownRun], assembly: RunAssembly) ->
         if last in passed or _was_flushed(writer, assembly, last):
             return next(run for run in held if run.key == key)
     return None
+
+
+def went_on(writer: BatchWriter, key: int, n_events: int) -> bool:
+    """Whether anything but its end stands in a run after its first events."""
+    query = load("samework.ingest", "queries/events_after")
+    return bool(writer.read(query, {"key": key, "n_events": n_events})[0][0])
+
+
+def n_events(writer: BatchWriter, key: int) -> int:
+    """Events of a run in the store or the open batch."""
+    ((count,),) = writer.read(load("samework.ingest", "queries/length_of"), {"key": key})
+    return int(str(count))
+
+
+def brought(assembly: RunAssembly, *, has_tree: bool) -> list[str]:
+    """The tables of the artifacts that a record brings."""
+    has = {
+        "run_tree": has_tree,
+        "patch": assembly.patch is not None and assembly.patch.patch is not None,
+        "test_report": bool(assembly.reports),
+        "run_outcome": bool(assembly.outcomes),
+        "run_invariant": bool(assembly.invariants),
+    }
+    return [table for table, is_there in has.items() if is_there]
+
+
+def early(tables: Iterable[str]) -> Damage:
+    """What to say of artifacts of an earlier moment. tables: those that they would be in."""
+    named = set(tables)
+    told = ", ".join(word for table, word in _WORDS.items() if table in named)
+    reason = f"recorded before the run went on, and not taken over: {told}"
+    return Damage(0, 0, reason, code="recorded-early", taints_run=False)
+
+
+def drop_attached(writer: BatchWriter, key: int) -> list[str]:
+    """Take the artifacts of a run out of the open batch and the store; returns the tables that held any."""
+    held = [str(table) for (table,) in writer.read(load("samework.ingest", "queries/attached_to"), {"key": key})]
+    reports = [each for (each,) in writer.read(load("samework.ingest", "queries/reports_of"), {"key": key})]
+    if reports:
+        writer.delete("test_outcome", "report_key", reports)
+    for table in ATTACHED_TABLES:
+        writer.delete(table, "run_key", [key])
+    return held
 
 
 def _was_flushed(writer: BatchWriter, assembly: RunAssembly, chain: object) -> bool:

@@ -6,8 +6,9 @@ Loaded once per ingest, kept up to date as sources land. Refuses to guess: a run
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from samework.canon.arguments import canonical_value
 from samework.store.sql import load
@@ -15,14 +16,19 @@ from samework.store.sql import load
 if TYPE_CHECKING:
     import duckdb
 
+PARTIAL: Final = frozenset({"predictions"})
+"""Formats whose runs are the patches of trajectories that lie elsewhere."""
 _RUN_ID_DIGITS = 16
+
+ReportKey = tuple[bytes, str | None, str | None]
+"""Digest of a report, and the suite and environment under which it is stored."""
 
 
 class KnownRun:
     """A run in the store or in the open batch. path: of its source. root: path named in this ingest it came from.
 
-    native_id: the tool's own id of it. is_folder: its source is a directory of its own; None for a run that was not met
-    in this ingest.
+    native_id: the tool's own id of it. is_partial: a prediction that fits no run so far. is_folder: its source is a
+    directory of its own; None for a run that was not met in this ingest. source: sha256 and settings, as it is stored.
     """
 
     __slots__ = (
@@ -31,6 +37,7 @@ class KnownRun:
         "content",
         "has_trajectory",
         "is_folder",
+        "is_partial",
         "key",
         "layout",
         "native_id",
@@ -39,6 +46,7 @@ class KnownRun:
         "repeat",
         "root",
         "run_id",
+        "source",
         "task",
     )
 
@@ -58,6 +66,7 @@ class KnownRun:
         path: str,
         root: str | None = None,
         is_folder: bool | None = None,
+        is_partial: bool = False,
         native_id: str | None = None,
     ) -> None:
         self.key = key
@@ -73,16 +82,22 @@ class KnownRun:
         self.path = path
         self.root = root
         self.is_folder = is_folder
+        self.is_partial = is_partial
         self.native_id = native_id
+        self.source: tuple[bytes, bytes] | None = None
 
 
 class Index:
-    """Sources, runs and reports by identity."""
+    """Sources and runs by identity; reports and outcomes by run.
+
+    unsettled: tasks and arms with a prediction that waits for the end of the ingest, to see how many runs it fits.
+    """
 
     def __init__(self) -> None:
         self.sources: dict[tuple[bytes, bytes], str] = {}
-        self.reports: set[tuple[int, bytes]] = set()
-        self.outcomes: dict[tuple[int, str], str] = {}
+        self.reports: dict[int, set[ReportKey]] = {}
+        self.outcomes: dict[int, dict[str, str]] = {}
+        self.unsettled: set[tuple[str, str]] = set()
         self.rulesets: set[bytes] = set()
         self.by_id: dict[str, KnownRun] = {}
         self.by_content: dict[tuple[str, str, bytes], list[KnownRun]] = {}
@@ -90,6 +105,8 @@ class Index:
         self.by_task: dict[str, list[KnownRun]] = {}
         self.by_source: dict[tuple[bytes, bytes], list[KnownRun]] = {}
         self.by_folder: dict[str, list[KnownRun]] = {}
+        self._repeats: dict[tuple[str, str], Counter[str]] = {}
+        self._lowest: dict[tuple[str, str], int] = {}
 
     @classmethod
     def of(cls, db: duckdb.DuckDBPyConnection) -> Self:
@@ -107,18 +124,23 @@ class Index:
                     patch_sha256=row[9],
                     path=row[10] or "",
                     native_id=row[13],
+                    is_partial=not row[6] and row[14] in PARTIAL,
                 ),
                 (row[11], row[12]),
             )
-        made.reports.update(db.execute(load("samework.ingest", "queries/known_reports")).fetchall())
+        for key, *report in db.execute(load("samework.ingest", "queries/known_reports")).fetchall():
+            made.reports.setdefault(key, set()).add((report[0], report[1], report[2]))
         for key, name, value in db.execute(load("samework.ingest", "queries/known_outcomes")).fetchall():
-            made.outcomes[key, name] = value
+            made.outcomes.setdefault(key, {})[name] = value
+        made.unsettled.update(key for key, runs in made.by_arm.items() if _share_a_repeat(runs))
         made.rulesets.update(key for (key,) in db.execute("SELECT ruleset_id FROM main.ruleset").fetchall())
         return made
 
     def add(self, run: KnownRun, source: tuple[bytes, bytes]) -> None:
         """Remember a run of a source (sha256, settings)."""
+        run.source = source
         self.by_id[run.run_id] = run
+        self._repeats.setdefault((run.task, run.arm), Counter())[run.repeat] += 1
         self.by_content.setdefault((run.task, run.arm, run.content), []).append(run)
         self.by_arm.setdefault((run.task, run.arm), []).append(run)
         self.by_task.setdefault(run.task, []).append(run)
@@ -139,13 +161,28 @@ class Index:
             self.by_arm[run.task, run.arm],
             self.by_task[run.task],
             self.by_folder[folder_of(run.path)],
-            *self.by_source.values(),
+            self.by_source.get(run.source, []) if run.source is not None else [],
         ):
             if run in held:
                 held.remove(run)
-        for key in [key for key in self.outcomes if key[0] == run.key]:
-            del self.outcomes[key]
-        self.reports = {key for key in self.reports if key[0] != run.key}
+        self._free(run)
+        self.outcomes.pop(run.key, None)
+        self.reports.pop(run.key, None)
+
+    def rename(self, run: KnownRun, repeat: str) -> None:
+        """Give a run another repeat, and the id that follows from it."""
+        self.by_id.pop(run.run_id, None)
+        self._free(run)
+        run.repeat = repeat
+        run.run_id = run_identity(run.task, run.arm, repeat, run.content)
+        self.by_id[run.run_id] = run
+        self._repeats[run.task, run.arm][repeat] += 1
+
+    def _free(self, run: KnownRun) -> None:
+        key = (run.task, run.arm)
+        self._repeats[key][run.repeat] -= 1
+        if run.repeat.isdecimal() and key in self._lowest:
+            self._lowest[key] = min(self._lowest[key], max(int(run.repeat), 1))
 
     def same_content(self, task: str, arm: str, content: bytes, repeat: str | None, nth: int) -> KnownRun | None:
         """The run that holds this content already: of that repeat where one is given, else the nth such run."""
@@ -163,8 +200,18 @@ class Index:
 
     def free_repeat(self, task: str, arm: str) -> str:
         """The smallest ordinal from 1 that no run of the task and arm has."""
-        taken = {run.repeat for run in self.by_arm.get((task, arm), [])}
-        return next(name for ordinal in range(1, len(taken) + 2) if (name := str(ordinal)) not in taken)
+        taken = self._repeats.get((task, arm), Counter())
+        ordinal = self._lowest.get((task, arm), 1)
+        while taken[str(ordinal)] > 0:
+            ordinal += 1
+        self._lowest[task, arm] = ordinal
+        return str(ordinal)
+
+
+def _share_a_repeat(runs: list[KnownRun]) -> bool:
+    """Whether a prediction has the repeat of a trajectory: an ingest ended before it was settled whose it is."""
+    held = {run.repeat for run in runs if run.is_partial}
+    return bool(held) and any(run.has_trajectory and run.repeat in held for run in runs)
 
 
 def folder_of(path: str) -> str:

@@ -10,23 +10,22 @@ from os.path import commonpath
 from typing import TYPE_CHECKING
 
 from samework.errors import InputError
-from samework.ingest import artifacts, grown
+from samework.ingest import artifacts, grown, joining
+from samework.ingest.assembly import Finding
 from samework.ingest.index import KnownRun, run_identity
-from samework.ingest.rows import row_columns
+from samework.ingest.rows import RunRows
 from samework.model.records import Damage, OutcomeRecord, PatchRecord
+from samework.store.sql import load
 from samework.text import shortened, storable, visible
 
 if TYPE_CHECKING:
-    from samework.ingest.assembly import Finding, Report, RunAssembly
+    from samework.ingest.assembly import Report, RunAssembly
     from samework.ingest.identity import RunIdentity, SourceIdentity
     from samework.ingest.index import Index
     from samework.ingest.trees import Trees
     from samework.model.reader import Source
     from samework.model.results import SnapshotResult
     from samework.store.write import BatchWriter
-
-_MOVED = ("test_report", "run_outcome", "run_invariant", "run_tree", "patch", "patch_path", "manifest_field", "defect")
-_ONE_ROW = frozenset({"run_tree", "patch"})
 
 
 class Landing:
@@ -47,7 +46,7 @@ class Landing:
         self.new: list[str] = []
         self.known: list[str] = []
         self.incomplete: list[str] = []
-        self.joined: list[str] = []
+        self.joined: dict[str, None] = {}
         self.notes: list[str] = []
         self.n_events = self.n_added = self.n_findings = 0
         self._nth: dict[tuple[str, str, bytes], int] = {}
@@ -79,25 +78,21 @@ class Landing:
         """Land a run that is not known."""
         self._patch_from_tree(assembly)
         patch = None if assembly.patch is None else artifacts.patch_sha256(assembly.patch)
-        if not assembly.has_trajectory and assembly.start.is_partial:
-            found = self._run_to_join(facts, assembly.start.arm, patch)
-            if found is not None:
-                self._join_partial(assembly, found)
-                return
+        is_partial = not assembly.has_trajectory and assembly.start.is_partial
+        if is_partial and self._is_joined(assembly, facts, patch):
+            return
+        tree = self._tree(assembly)
         native_id = artifacts.text_or_none(assembly.start.native_id)
         held = self.index.of_native(facts.task, facts.arm, assembly.start.layout, native_id)
         held = [run for run in held if facts.repeat in {None, run.repeat}]
-        if (whole := grown.longer(self.writer, held, assembly)) is not None:
-            if assembly.key is not None:
-                grown.forget(self.writer, assembly.key)
-            self.note_known(whole)
+        whole = grown.longer(self.writer, held, assembly)
+        if whole is not None and self._is_met_again(whole, assembly, tree, patch):
             return
-        outgrown = grown.shorter(self.writer, held, assembly)
-        absorbed = outgrown or self._partial_to_absorb(assembly, facts, patch)
+        outgrown = grown.shorter(self.writer, held, assembly) if whole is None else None
+        prediction, waiting = self._prediction(assembly, facts, patch) if outgrown is None else (None, None)
         key = assembly.key if assembly.key is not None else self.writer.next_key("run")
-        repeat = facts.repeat
-        if repeat is None:
-            repeat = absorbed.repeat if absorbed is not None else self.index.free_repeat(facts.task, facts.arm)
+        like = outgrown or prediction or waiting
+        repeat = facts.repeat or (self.index.free_repeat(facts.task, facts.arm) if like is None else like.repeat)
         run_id = assembly.start.run_id or run_identity(facts.task, facts.arm, repeat, facts.content)
         known = KnownRun(
             key,
@@ -113,21 +108,25 @@ class Landing:
             path=self.identity.path,
             root=self.identity.root,
             is_folder=self.identity.is_folder,
+            is_partial=is_partial,
             native_id=native_id,
         )
-        self._artifacts(assembly, known)
+        self._artifacts(assembly, known, tree)
         self.writer.append("run", {name: [value] for name, value in self._run_row(assembly, known).items()})
         self._defects(assembly.findings, key)
         if outgrown is not None:
-            self._absorb(outgrown, known, assembly, grown.ATTACHED_TABLES)
-            grown.forget(self.writer, outgrown.key)
-            self.notes.append(f"run {outgrown.run_id} went on; the longer record stands for it")
-        elif absorbed is not None:
-            self._absorb(absorbed, known, assembly, _MOVED)
-            self.writer.delete("facet_digest", "run_key", [absorbed.key])
-            self.writer.delete("run", "run_key", [absorbed.key])
-            self.joined.append(known.run_id)
+            self._outgrow(outgrown, known)
+        if prediction is not None:
+            joining.absorb(self.writer, self.index, prediction, known, joining.MOVED)
+            joining.forget(self.writer, prediction.key)
+            self.joined[known.run_id] = None
+        if waiting is not None:
+            self.index.unsettled.add((facts.task, facts.arm))
         self.index.add(known, self.identity.key)
+        self._tell(assembly, known)
+
+    def _tell(self, assembly: RunAssembly, known: KnownRun) -> None:
+        """Note what came of a run, for the source's line in the summary."""
         self.n_events += assembly.finish().n_events
         reason = assembly.incomplete_reason
         if reason is not None and not self.incomplete:
@@ -135,7 +134,7 @@ class Landing:
         elif reason is None and assembly.findings and not self.n_findings:
             self.notes.append(f"not whole: {self._said(assembly, assembly.findings[0].damage.reason)}")
         self.n_findings += len(assembly.findings)
-        (self.new if reason is None else self.incomplete).append(run_id)
+        (self.new if reason is None else self.incomplete).append(known.run_id)
 
     def _said(self, assembly: RunAssembly, reason: str) -> str:
         """A reason, after the file of the source that it is about where that is not the source itself."""
@@ -173,17 +172,20 @@ class Landing:
             "extra": None if not start.extra else artifacts.value_text(start.extra),
         }
 
-    def _artifacts(self, assembly: RunAssembly, known: KnownRun) -> None:
+    def _tree(self, assembly: RunAssembly) -> SnapshotResult | None:
+        if assembly.tree is None:
+            return None
+        patch = assembly.patch.patch if assembly.patch is not None else None
+        return self.trees.recorded(assembly.tree, self.source, patch)
+
+    def _artifacts(self, assembly: RunAssembly, known: KnownRun, tree: SnapshotResult | None) -> None:
         rows = assembly.rows
         assembly.finish()
         if assembly.patch is not None:
             artifacts.patch_rows(rows, assembly.patch, assembly.start.base_commit)
-        if assembly.tree is not None:
-            patch = assembly.patch.patch if assembly.patch is not None else None
-            tree = self.trees.recorded(assembly.tree, self.source, patch)
-            if tree is not None:
-                artifacts.tree_row(rows, tree)
-                self._note_tree(tree)
+        if tree is not None:
+            artifacts.tree_row(rows, tree)
+            self._note_tree(tree)
         artifacts.manifest_rows(rows, assembly.facts)
         for outcome in assembly.outcomes.values():
             self._outcome(known, outcome, self.identity.path)
@@ -213,6 +215,15 @@ class Landing:
 
     # Joining
 
+    def _prediction(
+        self, assembly: RunAssembly, facts: RunIdentity, patch: bytes | None
+    ) -> tuple[KnownRun | None, KnownRun | None]:
+        """The stored prediction that is surely of a trajectory, else the one that may turn out to be."""
+        if not assembly.has_trajectory:
+            return None, None
+        sure = joining.whose(self.index, facts.task, facts.arm, patch, facts.repeat)
+        return sure, None if sure is not None else joining.expected(self.index, facts.task, facts.arm, patch)
+
     def candidates(self, task: str, given_arm: str | None, source_arm: str | None) -> tuple[list[KnownRun], bool]:
         """Runs that artifacts of a task may belong to, and whether they lie beside it in this ingest.
 
@@ -232,111 +243,115 @@ class Landing:
             return list(self.index.by_arm.get((task, arm), [])), False
         return list(self.index.by_task.get(task, [])), False
 
-    def _run_to_join(self, facts: RunIdentity, source_arm: str | None, patch: bytes | None) -> KnownRun | None:
+    def _is_joined(self, assembly: RunAssembly, facts: RunIdentity, patch: bytes | None) -> bool:
+        """Join a prediction to the one stored run that it fits; of several, none."""
         found, is_beside = self.candidates(
-            facts.task, facts.arm if facts.is_arm_given else None, source_arm or facts.arm
+            facts.task, facts.arm if facts.is_arm_given else None, assembly.start.arm or facts.arm
         )
         found = [run for run in found if run.has_trajectory and run.run_id not in self.joined]
         if facts.repeat is not None:
             found = [run for run in found if run.repeat == facts.repeat]
         equal = [run for run in found if patch is not None and run.patch_sha256 == patch]
-        open_ones = [run for run in found if run.patch_sha256 is None or patch is None]
-        if equal or open_ones:
-            return (equal or open_ones)[0]
-        return found[0] if is_beside and len(found) == 1 else None
+        fitting = equal[:1] or [run for run in found if run.patch_sha256 is None or patch is None]
+        if not fitting and is_beside:
+            fitting = found
+        if len(fitting) == 1:
+            self._join(assembly, fitting[0])
+            return True
+        if fitting:
+            assembly.damage(joining.SEVERAL)
+        return False
 
-    def _join_partial(self, assembly: RunAssembly, run: KnownRun) -> None:
-        added = 0
-        rows = assembly.rows
-        patch = assembly.patch
-        if patch is not None and patch.patch is not None:
-            sha256 = artifacts.patch_sha256(patch)
-            if run.patch_sha256 is None:
-                self.writer.delete("patch", "run_key", [run.key])
-                artifacts.patch_rows(rows, patch, assembly.start.base_commit or run.base_commit)
-                rows.flush(self.writer, run.key)
-                run.patch_sha256 = sha256
-                added += 1
-            elif run.patch_sha256 != sha256:
-                reason = "the prediction differs from the patch of the trajectory, which is kept"
-                assembly.damage(Damage(0, 0, reason, code="patch-differs", taints_run=False))
-                self.notes.append(f"{run.task}: {reason}")
+    def _join(self, assembly: RunAssembly, run: KnownRun, tree: SnapshotResult | None = None) -> None:
+        """Add what a record brings to the run that it is about."""
+        rows = RunRows()  # those of the record itself hold its trajectory, which the run has
+        added = self._join_patch(assembly, run, rows)
+        if tree is not None and not joining.has_tree(self.writer, run.key):
+            self.writer.delete("run_tree", "run_key", [run.key])
+            artifacts.tree_row(rows, tree)
+            self._note_tree(tree)
+            added += 1
+        rows.flush(self.writer, run.key)
         for outcome in assembly.outcomes.values():
             added += self._outcome(run, outcome, self.identity.path)
+        for each in assembly.invariants.values():
+            self.invariant(run, each.name, value=each.value)
         for report in assembly.reports:
             added += self.report(run, report, run.layout)
         if self.identity.key not in self.index.sources:
             self._defects(assembly.findings, run.key)
-        self.joined.append(run.run_id)
+        self.joined[run.run_id] = None
         self.n_added += added
 
-    def _partial_to_absorb(self, assembly: RunAssembly, facts: RunIdentity, patch: bytes | None) -> KnownRun | None:
-        """The run known only by artifacts that this trajectory belongs to."""
-        if not assembly.has_trajectory:
-            return None
-        held = [run for run in self.index.by_arm.get((facts.task, facts.arm), []) if not run.has_trajectory]
-        equal = [run for run in held if patch is not None and run.patch_sha256 == patch]
-        if equal:
-            return equal[0]
-        lacking = [run for run in held if run.patch_sha256 is None or patch is None]
-        if len(lacking) == 1 and facts.repeat in {None, lacking[0].repeat}:
-            return lacking[0]
-        return None
+    def _join_patch(self, assembly: RunAssembly, run: KnownRun, rows: RunRows) -> int:
+        patch = assembly.patch
+        if patch is None or patch.patch is None:
+            return 0
+        sha256 = artifacts.patch_sha256(patch)
+        if run.patch_sha256 is None:
+            self.writer.delete("patch", "run_key", [run.key])
+            artifacts.patch_rows(rows, patch, assembly.start.base_commit or run.base_commit)
+            run.patch_sha256 = sha256
+            return 1
+        if run.patch_sha256 != sha256:
+            reason = "the prediction differs from the patch of the trajectory, which is kept"
+            assembly.damage(Damage(0, 0, reason, code="patch-differs", taints_run=False))
+            self.notes.append(f"{run.task}: {reason}")
+        return 0
 
-    def _absorb(self, old: KnownRun, new: KnownRun, assembly: RunAssembly, tables: tuple[str, ...]) -> None:
-        """Move the artifacts of a run to the one that stands for it now, and forget that it was known."""
-        if old.run_id in self.index.by_id:
-            self.index.remove(old)
-        for table in tables:
-            columns = row_columns(table)
-            names = ("run_key", *columns)
-            listed = ", ".join(f'"{name}"' for name in names)
-            query = f'SELECT {listed} FROM main."{table}" WHERE run_key = $key'  # noqa: S608 (own names)
-            rows = self.writer.read(query, {"key": old.key})
-            if not rows:
-                continue
-            self.writer.delete(table, "run_key", [old.key])
-            if self._keeps_own(table, new, assembly):
-                continue
-            kept = [row for row in rows if self._is_wanted(table, dict(zip(names, row, strict=True)), assembly)]
-            if kept:
-                moved = dict(zip(names, map(list, zip(*kept, strict=True)), strict=True))
-                self.writer.append(table, {**moved, "run_key": [new.key] * len(kept)})
-            for row in kept:
-                self._remember(table, new, dict(zip(names, row, strict=True)))
+    # Records that grow
 
-    @staticmethod
-    def _keeps_own(table: str, new: KnownRun, assembly: RunAssembly) -> bool:
-        has_patch = assembly.patch is not None and assembly.patch.patch is not None
-        if table in {"patch", "patch_path"}:
-            return has_patch
-        return table == "run_tree" and assembly.tree is not None and new is not None
+    def _is_met_again(
+        self, held: KnownRun, assembly: RunAssembly, tree: SnapshotResult | None, patch: bytes | None
+    ) -> bool:
+        """Whether a record that a held run goes on from, or ends with, is of that run; what it brings is joined.
 
-    def _is_wanted(self, table: str, row: dict[str, object], assembly: RunAssembly) -> bool:
-        if table == "run_outcome":
-            return row["name"] not in assembly.outcomes
-        if table == "run_invariant":
-            return row["name"] not in assembly.invariants
-        if table == "manifest_field":
-            return row["field"] not in {fact.field for fact in assembly.facts}
+        Two records that end alike and left other trees or patches are two runs, whatever the tool calls them.
+        """
+        brought = grown.brought(assembly, has_tree=tree is not None and tree.oid is not None)
+        is_early = bool(brought) and grown.went_on(self.writer, held.key, assembly.finish().n_events)
+        if brought and not is_early and self._contradicts(held, tree, patch):
+            return False
+        if assembly.key is not None:
+            grown.forget(self.writer, assembly.key)
+        self.note_known(held)
+        if is_early:
+            self._defects([Finding(self.identity.path, grown.early(brought))], held.key)
+        elif brought:
+            self._join(assembly, held, tree)
         return True
 
-    def _remember(self, table: str, run: KnownRun, row: dict[str, object]) -> None:
-        if table == "test_report":
-            self.index.reports.add((run.key, row["report_sha256"]))  # type: ignore[arg-type]
-        elif table == "run_outcome":
-            self.index.outcomes[run.key, str(row["name"])] = str(row["value"])
-        elif table == "patch":
-            run.patch_sha256 = row["patch_sha256"]  # type: ignore[assignment]
+    def _contradicts(self, held: KnownRun, tree: SnapshotResult | None, patch: bytes | None) -> bool:
+        if patch is not None and held.patch_sha256 not in {None, patch}:
+            return True
+        if tree is None or tree.oid is None:
+            return False
+        rows = self.writer.read(load("samework.ingest", "queries/run_tree"), {"run_key": held.key})
+        return any(oid is not None and oid != tree.oid for oid, _ in rows)
+
+    def _outgrow(self, old: KnownRun, new: KnownRun) -> None:
+        """Let a longer record stand for a shorter one, with what was recorded beside it if nothing was done since."""
+        if grown.went_on(self.writer, new.key, grown.n_events(self.writer, old.key)):
+            self.index.remove(old)
+            dropped = grown.drop_attached(self.writer, old.key)
+            if dropped:
+                self._defects([Finding(self.identity.path, grown.early(dropped))], new.key)
+        else:
+            joining.absorb(self.writer, self.index, old, new, grown.ATTACHED_TABLES)
+        grown.forget(self.writer, old.key)
+        self.notes.append(f"run {old.run_id} went on; the longer record stands for it")
 
     # Artifacts of known runs
 
     def report(self, run: KnownRun, report: Report, layout: str) -> bool:
         """Add a test report to a run; False where it is there already."""
-        key = (run.key, report.sha256)
-        if key in self.index.reports:
+        given, told = self.identity.given, report.report
+        suite, env = (artifacts.text_or_none(each) for each in (given.suite or told.suite, given.env or told.env))
+        key = (report.sha256, suite, env)
+        held = self.index.reports.setdefault(run.key, set())
+        if key in held:
             return False
-        self.index.reports.add(key)
+        held.add(key)
         artifacts.write_report(
             self.writer, run.key, report.report, report.sha256, given=self.identity.given, layout=layout
         )
@@ -344,15 +359,16 @@ class Landing:
 
     def _outcome(self, run: KnownRun, outcome: OutcomeRecord, path: str) -> bool:
         """Add a grader's verdict to a run; False where one of that name is there."""
-        key, value = (run.key, storable(outcome.name)), artifacts.value_text(outcome.value)
-        held = self.index.outcomes.get(key)
+        name, value = storable(outcome.name), artifacts.value_text(outcome.value)
+        of_run = self.index.outcomes.setdefault(run.key, {})
+        held = of_run.get(name)
         if held is None:
-            self.index.outcomes[key] = value
-            self.writer.append("run_outcome", {"run_key": [run.key], "name": [key[1]], "value": [value]})
+            of_run[name] = value
+            self.writer.append("run_outcome", {"run_key": [run.key], "name": [name], "value": [value]})
             return True
         if held != value:
             self.notes.append(
-                f"{visible(path)}: {key[1]} is {shortened(value, 40)}, but {shortened(held, 40)} is stored and kept"
+                f"{visible(path)}: {name} is {shortened(value, 40)}, but {shortened(held, 40)} is stored and kept"
             )
         return False
 

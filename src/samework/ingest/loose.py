@@ -58,7 +58,7 @@ def join_loose(landing: Landing, records: list[SuiteReport | OutcomeRecord]) -> 
             landing.n_added += 1
         else:
             result.known += 1
-        landing.joined.append(run.run_id)
+        landing.joined[run.run_id] = None
     if not result.added and not result.known:
         raise _refusal(landing, result)
     return result

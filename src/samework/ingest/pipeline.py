@@ -15,7 +15,7 @@ import msgspec
 
 from samework.canon.rulesets import DEFAULT_RULESETS
 from samework.errors import InputError, StoreError, UnknownFormat
-from samework.ingest import bundle_files
+from samework.ingest import bundle_files, joining
 from samework.ingest.advice import advice
 from samework.ingest.ahead import Ahead
 from samework.ingest.index import Index
@@ -80,8 +80,13 @@ def ingest_units(
     progress: Progress | None = None,
     *,
     trees: Mapping[str, SnapshotResult] | None = None,
+    is_whole: bool = True,
 ) -> IngestSummary:
-    """Read sources that were found already; as `ingest`. trees: those taken before, instead of taking them anew."""
+    """Read sources that were found already; as `ingest`.
+
+    trees: those taken before, instead of taking them anew. is_whole: these are all that the user named; else
+    predictions that wait for their run go on waiting.
+    """
     began = time.monotonic()
     with bulk_pace(), BatchWriter(handle) as writer, ThreadPoolExecutor(2, thread_name_prefix="sources") as keepers:
         session = _Session(writer, keepers, settings, progress, Trees(handle, trees))
@@ -89,6 +94,8 @@ def ingest_units(
         with Ahead(found, settings) as ahead:
             for unit, read in ahead:
                 session.take(unit, read)
+        if is_whole:
+            session.settle()
         session.commit()
     return session.summary(time.monotonic() - began)
 
@@ -203,6 +210,14 @@ class _Session:
             )
         self._landed(unit, landing, notes, len(reading.findings))
 
+    def settle(self) -> None:
+        """Find out whose the predictions are that wait for the end."""
+        if not self.index.unsettled:
+            return
+        self._begin()
+        self.n_joined += sum(run is not None for _, run in joining.settle(self.writer, self.index))
+        self._acts.append({"do": "settle"})
+
     def _act(self, unit: Unit, identity: SourceIdentity) -> Act:
         """What to do to read this source again from the bytes that are kept."""
         return {
@@ -230,7 +245,7 @@ class _Session:
             return None
 
     def _landed(self, unit: Unit, landing: Landing, notes: list[str], n_findings: int) -> None:
-        joined = set(landing.joined)
+        joined = landing.joined
         self.n_joined += len(joined)
         if joined:
             notes.insert(0, f"joined to {len(joined)} run{'s' if len(joined) > 1 else ''}")

@@ -20,6 +20,7 @@ from samework.errors import NotFound, SameworkError, StoreDamaged, StoreError, S
 from samework.ingest import registry
 from samework.ingest.attach import Attachment, Kept, attach
 from samework.ingest.index import Index
+from samework.ingest.joining import settle
 from samework.ingest.layouts import Unit
 from samework.ingest.pipeline import ingest_units
 from samework.ingest.settings import IngestSettings
@@ -155,7 +156,17 @@ def _replayed(handle: StoreHandle, acts: tuple[Act, ...], progress: Progress | N
             n_done += sum(_attached(handle, act, lost) for act in some)
         elif what == "rows":
             n_done += _rows_again(handle, some)
+        elif what == "settle":
+            _settled(handle)
     return n_done, lost
+
+
+def _settled(handle: StoreHandle) -> None:
+    """The end of an ingest, at which predictions found their run."""
+    with BatchWriter(handle) as writer:
+        writer.begin()
+        settle(writer, Index.of(handle.db))
+        writer.commit((), [{"do": "settle"}])
 
 
 def _rows_again(handle: StoreHandle, acts: list[Act]) -> int:
@@ -178,7 +189,7 @@ def _ingested(handle: StoreHandle, acts: list[Act], lost: list[Lost], progress: 
             found.append(_unit(handle, act))
         except SameworkError as error:
             lost.append(Lost(visible(act["path"]), error.message))
-    summary = ingest_units(handle, found, IngestSettings(), progress, trees=trees)
+    summary = ingest_units(handle, found, IngestSettings(), progress, trees=trees, is_whole=False)
     refused = [each for each in summary.sources if each.status == "refused"]
     lost.extend(Lost(each.path, each.message or "refused") for each in refused)
     return len(found) - len(refused)

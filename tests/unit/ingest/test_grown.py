@@ -62,21 +62,101 @@ def test_in_one_ingest_they_are_one_run_too(records: list[Path], tmp_path: Path)
     assert store.verify() == []
 
 
-def test_what_was_attached_moves_to_the_longer_record(records: list[Path], tmp_path: Path) -> None:
+REPORT = '<testsuite tests="1" failures="0" errors="0"><testcase classname="t" name="a"/></testsuite>'
+
+
+def attached(store: sw.Store, folder: Path) -> str:
+    """Attach a tree, a report and an invariant to the only run; returns its id."""
+    (run,) = store.runs()
+    report, worktree = folder / "report.xml", folder / "worktree"
+    report.write_text(REPORT)
+    worktree.mkdir()
+    (worktree / "a.py").write_text("a = 1\n")
+    store.attach(run.run_id, worktree=worktree, tests=[report], suite="s", env="e", invariants={"builds": True})
+    return run.run_id
+
+
+def test_what_was_recorded_before_a_run_went_on_is_not_of_the_longer_record(
+    records: list[Path], tmp_path: Path
+) -> None:
     store = sw.Store(empty_store(tmp_path / ".samework"))
     store.ingest(records[1])
-    (run,) = store.runs()
-    report = tmp_path / "report.xml"
-    report.write_text('<testsuite tests="1" failures="0" errors="0"><testcase classname="t" name="a"/></testsuite>')
-    store.attach(run.run_id, tests=[report], suite="s", env="e", invariants={"builds": True})
+    run_id = attached(store, tmp_path)
     summary = store.ingest(records[2])
     (grown,) = store.runs()
-    assert grown.run_id != run.run_id
-    assert summary.sources[0].message == f"run {run.run_id} went on; the longer record stands for it"
-    assert grown.evidence["tests"] == "direct"
+    assert grown.run_id != run_id
+    assert summary.sources[0].message == f"run {run_id} went on; the longer record stands for it"
+    assert (grown.evidence["tests"], grown.evidence["tree"], grown.evidence["invariants"]) == ("none",) * 3
+    (finding,) = store.show(grown.run_id).defects
+    assert finding.reason == "recorded before the run went on, and not taken over: a tree, test reports, invariants"
+    assert store.sql("select count(*) from test_outcomes").fetchall() == [(0,)]
+    assert store.verify() == []
+    assert store.repair().lost == ()
+
+
+def test_a_record_that_only_ended_keeps_what_was_attached(records: list[Path], tmp_path: Path) -> None:
+    store = sw.Store(empty_store(tmp_path / ".samework"))
+    store.ingest(records[2])
+    attached(store, tmp_path)
+    with records[2].open("ab") as stream:
+        stream.write(b'{"kind": "end", "text": "finished"}\n')
+    store.ingest(records[2])
+    (grown,) = store.runs()
+    assert grown.end_reason == "finished"
+    assert (grown.evidence["tests"], grown.evidence["tree"]) == ("direct", "direct")
     assert store.sql("select count(*) from test_outcomes").fetchall() == [(1,)]
     assert store.verify() == []
     assert store.repair().lost == ()
+
+
+def bundle(folder: Path, n_steps: int, tree: str, outcome: str) -> Path:
+    """A bundle of the session so far, with the tree and the test of that moment."""
+    folder.mkdir()
+    (folder / "events.jsonl").write_bytes(b"".join(lines(4)[: 2 + 2 * n_steps]))
+    inner = "" if outcome == "passed" else "<failure/>"
+    count = int(outcome == "failed")
+    case = f'<testcase classname="t" name="a">{inner}</testcase>'
+    (folder / "r.xml").write_text(f'<testsuite tests="1" failures="{count}" errors="0">{case}</testsuite>')
+    (folder / "tree").mkdir()
+    (folder / "tree" / "a.py").write_text(tree)
+    tests = [{"report": "r.xml", "suite": "s", "env": "e"}]
+    told = {"task": "t", "arm": "a", "transcript": "events.jsonl", "tree": {"worktree": "tree"}, "tests": tests}
+    (folder / "run.json").write_text(json.dumps(told))
+    return folder
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_each_moment_of_a_session_keeps_to_its_own_results_in_any_order(tmp_path: Path, order: tuple[int, ...]) -> None:
+    """A failure of an earlier moment is no flaky test of the later one."""
+    other = bundle(tmp_path / "other", 3, "c\n", "failed")
+    path = other / "events.jsonl"
+    path.write_bytes(path.read_bytes().replace(b"s-1", b"s-2"))
+    found = [bundle(tmp_path / "v1", 2, "a\n", "failed"), bundle(tmp_path / "v2", 3, "b\n", "passed"), other]
+    store = sw.Store(empty_store(tmp_path / ".samework"))
+    for place in order:
+        store.ingest(found[place])
+    a, b = sorted(store.runs(), key=lambda run: run.repeat)
+    pair = store.compare(a.run_id, b.run_id)
+    assert (pair.run_class, pair.status) == ("divergent", "established")
+    assert store.verify() == []
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_equal_records_that_left_other_trees_are_two_runs_in_any_order(tmp_path: Path, order: tuple[int, ...]) -> None:
+    found = [bundle(tmp_path / "v1", 2, "a\n", "failed"), bundle(tmp_path / "v2", 2, "b\n", "passed")]
+    store = sw.Store(empty_store(tmp_path / ".samework"))
+    for place in order:
+        store.ingest(found[place])
+    a, b = store.runs()
+    assert store.compare(a.run_id, b.run_id).facets["tree"].verdict == "different"
+
+
+def test_an_equal_record_brings_what_the_first_lacked(records: list[Path], tmp_path: Path) -> None:
+    store = sw.Store(empty_store(tmp_path / ".samework"))
+    store.ingest(records[2], bundle(tmp_path / "v1", 4, "a\n", "passed"))
+    (run,) = store.runs()
+    assert (run.evidence["tree"], run.evidence["tests"]) == ("direct", "direct")
+    assert store.verify() == []
 
 
 def test_a_session_that_went_another_way_is_another_run(records: list[Path], tmp_path: Path) -> None:
