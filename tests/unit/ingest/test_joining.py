@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
+import samework as sw
 from samework.ingest.pipeline import ingest
 from samework.ingest.settings import IngestSettings
 from tests.stores import open_empty
@@ -106,6 +109,62 @@ def test_the_nearest_trajectory_is_joined_where_several_runs_lie_in_one_tree(
     take(lab.root)
     got = rows(store, "SELECT repeat, blob_id FROM run JOIN patch_path USING (run_key) ORDER BY repeat")
     assert got == [("1", "0000002"), ("2", "0000003")]
+
+
+@pytest.mark.parametrize("is_prediction_first", [False, True])
+@pytest.mark.parametrize("names", [("one", "two"), ("two", "one")])
+def test_a_prediction_that_fits_two_runs_stays_apart(
+    store: StoreHandle, lab: Lab, take: Take, names: tuple[str, str], is_prediction_first: bool
+) -> None:
+    """The name of a file is no reason to think that a patch is its run's."""
+    trajectories = [lab.traj(f"{name}/{TASK}.traj", action=f"ls {number}") for number, name in enumerate(names)]
+    prediction = lab.predictions("preds/preds.jsonl", {TASK: patch()})
+    steps: list[list[Path]] = [[prediction], trajectories] if is_prediction_first else [[*trajectories, prediction]]
+    for step in steps:
+        take(*step, arm="a")
+    got = rows(store, "SELECT repeat, has_trajectory, patch_sha256 IS NULL FROM run LEFT JOIN patch USING (run_key)")
+    assert sorted(got) == [("1", True, True), ("2", True, True), ("3", False, False)]
+    assert rows(store, "SELECT code, repeat FROM defect JOIN run USING (run_key)") == [("fits-several-runs", "3")]
+    assert rows(store, "SELECT count(*), count(DISTINCT run_id) FROM run") == [(3, 3)]
+
+
+def test_what_an_ingest_settled_is_settled_again_by_repair(tmp_path: Path, lab: Lab) -> None:
+    made = sw.create(tmp_path / "s")
+    for paths in (
+        [lab.predictions("preds/preds.jsonl", {TASK: patch(), "t-2": patch()})],
+        [lab.traj(f"one/{TASK}.traj", action="ls 1")],
+        [lab.traj("two/t-2.traj", action="ls 3"), lab.traj("three/t-2.traj", action="ls 2")],
+    ):
+        made.ingest(*paths, arm="a")
+    asked = "SELECT task, repeat, has_trajectory, patch_sha256 FROM run LEFT JOIN patch USING (run_key) ORDER BY ALL"
+    before = made.sql(asked).fetchall()
+    assert len(before) == 4
+    assert made.verify() == []
+    assert made.repair().lost == ()
+    assert made.sql(asked).fetchall() == before
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_run_that_has_no_events_is_no_part_of_another(
+    store: StoreHandle, lab: Lab, take: Take, order: tuple[int, int]
+) -> None:
+    """What failed before its first word is a run: its outcome is not that of the next repeat."""
+    failed = lab.write("failed/run.json", {"task": TASK, "arm": "a", "invariants": {"builds": False}})
+    found = [failed.parent, lab.traj(f"{TASK}.traj")]
+    for place in order:
+        take(found[place], **({} if place == 0 else {"arm": "a"}))
+    got = rows(store, "SELECT has_trajectory, value FROM run LEFT JOIN run_invariant USING (run_key) ORDER BY ALL")
+    assert got == [(False, False), (True, None)]
+
+
+def test_equal_reports_of_two_suites_are_two_reports(store: StoreHandle, lab: Lab, take: Take) -> None:
+    text = '<testsuite tests="1" failures="0" errors="0"><testcase classname="t" name="a"/></testsuite>'
+    tests = [{"report": f"{name}.xml", "suite": name, "env": "e"} for name in ("unit", "integration")]
+    path = lab.write("b/run.json", {"task": TASK, "arm": "a", "tests": tests})
+    for each in tests:
+        (path.parent / each["report"]).write_text(text)
+    take(path.parent)
+    assert rows(store, "SELECT suite FROM test_report ORDER BY suite") == [("integration",), ("unit",)]
 
 
 def test_a_report_joins_the_run_of_its_task(store: StoreHandle, lab: Lab, take: Take) -> None:
