@@ -105,6 +105,8 @@ class Index:
         self.by_task: dict[str, list[KnownRun]] = {}
         self.by_source: dict[tuple[bytes, bytes], list[KnownRun]] = {}
         self.by_folder: dict[str, list[KnownRun]] = {}
+        self.by_native: dict[tuple[str, str, str, str], list[KnownRun]] = {}
+        self.partial: dict[tuple[str, str], list[KnownRun]] = {}
         self._repeats: dict[tuple[str, str], Counter[str]] = {}
         self._lowest: dict[tuple[str, str], int] = {}
 
@@ -132,7 +134,7 @@ class Index:
             made.reports.setdefault(key, set()).add((report[0], report[1], report[2]))
         for key, name, value in db.execute(load("samework.ingest", "queries/known_outcomes")).fetchall():
             made.outcomes.setdefault(key, {})[name] = value
-        made.unsettled.update(key for key, runs in made.by_arm.items() if _share_a_repeat(runs))
+        made.unsettled.update(key for key, held in made.partial.items() if _share_a_repeat(held, made.by_arm[key]))
         made.rulesets.update(key for (key,) in db.execute("SELECT ruleset_id FROM main.ruleset").fetchall())
         return made
 
@@ -146,6 +148,10 @@ class Index:
         self.by_task.setdefault(run.task, []).append(run)
         self.by_source.setdefault(source, []).append(run)
         self.by_folder.setdefault(folder_of(run.path), []).append(run)
+        if run.native_id is not None and run.has_trajectory:
+            self.by_native.setdefault((run.task, run.arm, run.layout, run.native_id), []).append(run)
+        if run.is_partial:
+            self.partial.setdefault((run.task, run.arm), []).append(run)
 
     def met(self, run: KnownRun, root: str, path: str, *, is_folder: bool) -> None:
         """Remember where a run was met again: what lies beside it there is its own."""
@@ -162,6 +168,8 @@ class Index:
             self.by_task[run.task],
             self.by_folder[folder_of(run.path)],
             self.by_source.get(run.source, []) if run.source is not None else [],
+            self.by_native.get((run.task, run.arm, run.layout, run.native_id or ""), []),
+            self.partial.get((run.task, run.arm), []),
         ):
             if run in held:
                 held.remove(run)
@@ -193,10 +201,7 @@ class Index:
 
     def of_native(self, task: str, arm: str, layout: str, native_id: str | None) -> list[KnownRun]:
         """Runs with a trajectory that a tool knows by this id; none where it has no id."""
-        if native_id is None:
-            return []
-        held = self.by_arm.get((task, arm), [])
-        return [run for run in held if run.native_id == native_id and run.layout == layout and run.has_trajectory]
+        return [] if native_id is None else list(self.by_native.get((task, arm, layout, native_id), []))
 
     def free_repeat(self, task: str, arm: str) -> str:
         """The smallest ordinal from 1 that no run of the task and arm has."""
@@ -208,10 +213,10 @@ class Index:
         return str(ordinal)
 
 
-def _share_a_repeat(runs: list[KnownRun]) -> bool:
+def _share_a_repeat(predictions: list[KnownRun], runs: list[KnownRun]) -> bool:
     """Whether a prediction has the repeat of a trajectory: an ingest ended before it was settled whose it is."""
-    held = {run.repeat for run in runs if run.is_partial}
-    return bool(held) and any(run.has_trajectory and run.repeat in held for run in runs)
+    held = {run.repeat for run in predictions}
+    return any(run.has_trajectory and run.repeat in held for run in runs)
 
 
 def folder_of(path: str) -> str:

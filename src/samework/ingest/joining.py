@@ -81,7 +81,7 @@ def _remember(index: Index, table: str, run: KnownRun, row: dict[str, object]) -
 
 def whose(index: Index, task: str, arm: str, patch: bytes | None, repeat: str | None) -> KnownRun | None:
     """The stored prediction that surely belongs to a trajectory: that of its patch, or of the repeat that it names."""
-    held = [run for run in index.by_arm.get((task, arm), []) if run.is_partial]
+    held = index.partial.get((task, arm), [])
     equal = [run for run in held if patch is not None and run.patch_sha256 == patch]
     if equal:
         return equal[0]
@@ -92,11 +92,10 @@ def whose(index: Index, task: str, arm: str, patch: bytes | None, repeat: str | 
 
 def expected(index: Index, task: str, arm: str, patch: bytes | None) -> KnownRun | None:
     """The one stored prediction that may turn out to be of a trajectory that has no patch; its repeat is taken then."""
-    runs = index.by_arm.get((task, arm), [])
-    held = [run for run in runs if run.is_partial]
+    held = index.partial.get((task, arm), [])
     if patch is not None or len(held) != 1:
         return None
-    is_first = not any(run.has_trajectory and run.repeat == held[0].repeat for run in runs)
+    is_first = not any(run.has_trajectory and run.repeat == held[0].repeat for run in index.by_arm[task, arm])
     return held[0] if is_first else None
 
 
@@ -109,7 +108,7 @@ def settle(writer: BatchWriter, index: Index) -> list[tuple[KnownRun, KnownRun |
     settled: list[tuple[KnownRun, KnownRun | None]] = []
     for task, arm in sorted(index.unsettled):
         runs = index.by_arm.get((task, arm), [])
-        held = [run for run in runs if run.is_partial]
+        held = list(index.partial.get((task, arm), []))
         fitting = [run for run in runs if run.has_trajectory and run.patch_sha256 is None]
         if len(held) == len(fitting) == 1:
             absorb(writer, index, held[0], fitting[0], MOVED)
