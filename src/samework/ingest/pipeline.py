@@ -398,9 +398,9 @@ class _Session:
             self._source_row(identity, None, "refused", storable(error.message))
 
     def summary(self, seconds: float) -> IngestSummary:
-        """Counts over all outcomes."""
+        """Counts over all outcomes; a run that another took in meanwhile is not counted."""
         n_runs = {
-            status: sum(len(outcome.runs) for outcome in self.outcomes if outcome.status == status)
+            status: sum(run in self.index.by_id for each in self.outcomes if each.status == status for run in each.runs)
             for status in ("new", "known", "incomplete")
         }
         n_files = {status: sum(each.status == status for each in self.outcomes) for status in ("refused", "skipped")}
