@@ -1,9 +1,9 @@
 """A record that grew: a session that was ingested while it was written, and again when it went on, is one run.
 
-Two records are of one run where the tool's own id, the task and the arm are the same and one trajectory is a beginning
-of the other. The longer one stands, whichever came first. What was recorded beside the shorter one (tree, patch, tests,
-outcomes, invariants) is of an earlier moment, and is the longer one's only where nothing but the end was added. Refuses
-to guess where the trajectories part.
+Two records are of one run where task, arm and the tool's own id, or without such an id the repeat that is named, are
+the same and one trajectory is a beginning of the other. The longer one stands, whichever came first. What was recorded
+beside the shorter one (tree, patch, tests, outcomes, invariants) is of an earlier moment, and is the longer one's only
+where nothing but the end was added. Refuses to guess where the trajectories part.
 """
 
 from __future__ import annotations

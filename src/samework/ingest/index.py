@@ -6,7 +6,6 @@ Loaded once per ingest, kept up to date as sources land. Refuses to guess: a run
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, Self
 
@@ -107,7 +106,7 @@ class Index:
         self.by_folder: dict[str, list[KnownRun]] = {}
         self.by_native: dict[tuple[str, str, str, str], list[KnownRun]] = {}
         self.partial: dict[tuple[str, str], list[KnownRun]] = {}
-        self._repeats: dict[tuple[str, str], Counter[str]] = {}
+        self.by_repeat: dict[tuple[str, str, str], list[KnownRun]] = {}
         self._lowest: dict[tuple[str, str], int] = {}
 
     @classmethod
@@ -142,7 +141,7 @@ class Index:
         """Remember a run of a source (sha256, settings)."""
         run.source = source
         self.by_id[run.run_id] = run
-        self._repeats.setdefault((run.task, run.arm), Counter())[run.repeat] += 1
+        self.by_repeat.setdefault((run.task, run.arm, run.repeat), []).append(run)
         self.by_content.setdefault((run.task, run.arm, run.content), []).append(run)
         self.by_arm.setdefault((run.task, run.arm), []).append(run)
         self.by_task.setdefault(run.task, []).append(run)
@@ -184,11 +183,11 @@ class Index:
         run.repeat = repeat
         run.run_id = run_identity(run.task, run.arm, repeat, run.content)
         self.by_id[run.run_id] = run
-        self._repeats[run.task, run.arm][repeat] += 1
+        self.by_repeat.setdefault((run.task, run.arm, repeat), []).append(run)
 
     def _free(self, run: KnownRun) -> None:
         key = (run.task, run.arm)
-        self._repeats[key][run.repeat] -= 1
+        self.by_repeat[*key, run.repeat].remove(run)
         if run.repeat.isdecimal() and key in self._lowest:
             self._lowest[key] = min(self._lowest[key], max(int(run.repeat), 1))
 
@@ -199,15 +198,20 @@ class Index:
             return next((run for run in held if run.repeat == repeat), None)
         return held[nth] if nth < len(held) else None
 
-    def of_native(self, task: str, arm: str, layout: str, native_id: str | None) -> list[KnownRun]:
-        """Runs with a trajectory that a tool knows by this id; none where it has no id."""
-        return [] if native_id is None else list(self.by_native.get((task, arm, layout, native_id), []))
+    def same_session(
+        self, task: str, arm: str, repeat: str | None, layout: str, native_id: str | None
+    ) -> list[KnownRun]:
+        """Runs with a trajectory that may be this session: of the tool's own id, else of the repeat that is named."""
+        if native_id is not None:
+            held = self.by_native.get((task, arm, layout, native_id), [])
+            return [run for run in held if repeat in {None, run.repeat}]
+        held = [] if repeat is None else self.by_repeat.get((task, arm, repeat), [])
+        return [run for run in held if run.has_trajectory and run.layout == layout and run.native_id is None]
 
     def free_repeat(self, task: str, arm: str) -> str:
         """The smallest ordinal from 1 that no run of the task and arm has."""
-        taken = self._repeats.get((task, arm), Counter())
         ordinal = self._lowest.get((task, arm), 1)
-        while taken[str(ordinal)] > 0:
+        while self.by_repeat.get((task, arm, str(ordinal))):
             ordinal += 1
         self._lowest[task, arm] = ordinal
         return str(ordinal)

@@ -83,8 +83,7 @@ class Landing:
             return
         tree = self._tree(assembly)
         native_id = artifacts.text_or_none(assembly.start.native_id)
-        held = self.index.of_native(facts.task, facts.arm, assembly.start.layout, native_id)
-        held = [run for run in held if facts.repeat in {None, run.repeat}]
+        held = self.index.same_session(facts.task, facts.arm, facts.repeat, assembly.start.layout, native_id)
         whole = grown.longer(self.writer, held, assembly)
         if whole is not None and self._is_met_again(whole, assembly, tree, patch):
             return

@@ -167,6 +167,17 @@ def test_a_session_that_went_another_way_is_another_run(records: list[Path], tmp
     assert sorted(run.n_steps for run in store.runs()) == [3, 4]
 
 
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_records_that_name_one_repeat_are_one_run(records: list[Path], tmp_path: Path, order: tuple[int, ...]) -> None:
+    store = sw.Store(empty_store(tmp_path / ".samework"))
+    for place in order:
+        records[place].write_bytes(records[place].read_bytes().replace(b'"native_id": "s-1", ', b""))
+        store.ingest(records[place], repeat="7")
+    (run,) = store.runs()
+    assert (run.repeat, run.n_steps, run.complete) == ("7", 4, True)
+    assert store.verify() == []
+
+
 def test_records_without_an_id_of_their_own_stay_apart(records: list[Path], tmp_path: Path) -> None:
     store = sw.Store(empty_store(tmp_path / ".samework"))
     for path in records:
