@@ -99,8 +99,17 @@ class Kept(msgspec.Struct, frozen=True):
     tree: SnapshotResult | None = None
 
 
-def attach(handle: StoreHandle, run_key: int, attachment: Attachment, kept: Kept | None = None) -> list[SourceOutcome]:
-    """Add artifacts to one run; all of them land, or none. kept: add again what was added before.
+def attach(
+    handle: StoreHandle, run_key: int, attachment: Attachment, kept: Kept | None = None, index: Index | None = None
+) -> list[SourceOutcome]:
+    """Add artifacts to one run; all of them land, or none.
+
+    Args:
+        handle: open for writing.
+        run_key: the run.
+        attachment: what to add.
+        kept: add again what was added before.
+        index: of the store as it is, where the caller has it; not to be used any more once this raised.
 
     Raises: NotFound: no such run. UsageError: the forms of a tree are mixed or incomplete. InputError: a file cannot
     be read, a tree cannot be taken or contradicts the recorded one. StoreError.
@@ -108,7 +117,7 @@ def attach(handle: StoreHandle, run_key: int, attachment: Attachment, kept: Kept
     _check_forms(attachment)
     with BatchWriter(handle) as writer:
         writer.begin()
-        work = _Attaching(handle, writer, run_key, attachment, kept)
+        work = _Attaching(writer, run_key, attachment, kept, index or Index.of(handle.db))
         work.run_all()
         writer.commit(work.source_rows, [work.act()])
     return work.outcomes
@@ -126,15 +135,13 @@ def _check_forms(asked: Attachment) -> None:
 class _Attaching:
     """One attachment to one run, in the open batch."""
 
-    def __init__(
-        self, handle: StoreHandle, writer: BatchWriter, run_key: int, asked: Attachment, kept: Kept | None
-    ) -> None:
-        self.handle = handle
+    def __init__(self, writer: BatchWriter, run_key: int, asked: Attachment, kept: Kept | None, index: Index) -> None:
+        self.handle = handle = writer.handle
         self.writer = writer
         self.asked = asked
-        self.index = Index.of(handle.db)
+        self.index = index
         self.trees = Trees(handle)
-        run = next((run for run in self.index.by_id.values() if run.key == run_key), None)
+        run = next((run for run in index.by_id.values() if run.key == run_key), None)
         if run is None:
             raise NotFound(f"no run has the number {run_key}", code="no-run")
         self.found: KnownRun = run

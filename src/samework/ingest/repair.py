@@ -153,7 +153,7 @@ def _replayed(handle: StoreHandle, acts: tuple[Act, ...], progress: Progress | N
         if what == "ingest":
             n_done += _ingested(handle, some, lost, progress)
         elif what == "attach":
-            n_done += sum(_attached(handle, act, lost) for act in some)
+            n_done += _attached(handle, some, lost)
         elif what == "rows":
             n_done += _rows_again(handle, some)
         elif what == "settle":
@@ -218,17 +218,22 @@ def _checked(handle: StoreHandle, sha256: str) -> None:
         raise NotFound("its bytes are gone or damaged")
 
 
-def _attached(handle: StoreHandle, act: Act, lost: list[Lost]) -> int:
-    asked = msgspec.convert(act["asked"], Attachment, dec_hook=lambda _, text: Path(text))
-    kept = msgspec.convert(act["kept"], Kept)
-    try:
-        run = Index.of(handle.db).by_id.get(act["run"])
-        if run is None:
-            raise NotFound("the run is lost")
-        for sha256 in kept.files.values():
-            _checked(handle, sha256)
-        attach(handle, run.key, asked, kept)
-    except SameworkError as error:
-        lost.append(Lost(f"attached to run {visible(act['run'])}", error.message))
-        return 0
-    return 1
+def _attached(handle: StoreHandle, acts: list[Act], lost: list[Lost]) -> int:
+    index: Index | None = None
+    n_done = 0
+    for act in acts:
+        asked = msgspec.convert(act["asked"], Attachment, dec_hook=lambda _, text: Path(text))
+        kept = msgspec.convert(act["kept"], Kept)
+        index = index or Index.of(handle.db)
+        try:
+            run = index.by_id.get(act["run"])
+            if run is None:
+                raise NotFound("the run is lost")
+            for sha256 in kept.files.values():
+                _checked(handle, sha256)
+            attach(handle, run.key, asked, kept, index)
+            n_done += 1
+        except SameworkError as error:
+            lost.append(Lost(f"attached to run {visible(act['run'])}", error.message))
+            index = None  # it may tell of what was rolled back
+    return n_done
