@@ -108,11 +108,11 @@ def test_a_prompt_that_goes_back_leaves_a_branch_whose_shared_tokens_are_counted
     )
     assert live.texts == ["one", "first", "two again", "new"]
     assert left.texts == ["one", "first", "two", "old"]
-    assert live.tokens("completion_tokens") == 50
-    assert left.tokens("completion_tokens") == 20
-    assert (live.start.native_id, live.start.parent_native_id) == (SESSION, None)
-    assert left.start.parent_native_id == SESSION
-    assert left.start.native_id != SESSION
+    assert live.tokens("completion_tokens") == 40
+    assert left.tokens("completion_tokens") == 30
+    assert (left.start.native_id, left.start.parent_native_id) == (SESSION, None)
+    assert (live.start.native_id, live.start.parent_native_id) == (f"{SESSION}/u3", SESSION)
+    assert (live.start.extra, left.start.extra) == (None, {"branch": "left"})
 
 
 def test_going_back_to_a_left_branch_goes_on_with_it():
@@ -130,6 +130,160 @@ def test_going_back_to_a_left_branch_goes_on_with_it():
     assert first.texts == ["one", "first", "two", "old", "three", "old goes on"]
     assert second.texts == ["one", "first", "two again", "new"]
     assert second.tokens("completion_tokens") == 5
+    assert (first.start.native_id, second.start.native_id) == (SESSION, f"{SESSION}/u3")
+
+
+def back_at(parent: str | None, *between: tuple[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """A session of two turns, then records that hang on `parent` one after another, and a reply."""
+    records = [
+        asked("u1", None, "one"),
+        replied("a1", "u1", "msg_1", text("first")),
+        asked("u2", "a1", "two"),
+        replied("a2", "u2", "msg_2", text("old")),
+    ]
+    for number, (kind, given) in enumerate(between):
+        message = {"message": {"role": "user", "content": given.pop("says")}} if "says" in given else {}
+        records.append(line(kind, f"b{number}", parent, **message, **given))
+        parent = f"b{number}"
+    return [*records, replied("a3", parent, "msg_3", text("new"))]
+
+
+@pytest.mark.parametrize(
+    ("parent", "between", "own"),
+    [
+        (None, [("user", {"says": "anew"})], ["anew"]),
+        (
+            "a1",
+            [
+                ("user", {"says": "<local-command-caveat>Caveat", "isMeta": True}),
+                ("user", {"says": "<command-name>/model</command-name>"}),
+                ("user", {"says": "<local-command-stdout>Set</local-command-stdout>"}),
+                ("user", {"says": "three"}),
+            ],
+            [
+                "<local-command-caveat>Caveat", "<command-name>/model</command-name>",
+                "<local-command-stdout>Set</local-command-stdout>", "three",
+            ],
+        ),
+        ("a1", [("attachment", {"attachment": {"type": "hook_success"}}), ("user", {"says": "three"})], ["three"]),
+        ("a1", [("progress", {"data": {}}), ("user", {"says": [text("three")]})], ["three"]),
+        (
+            "a1",
+            [
+                ("user", {"says": "<command-message>review</command-message>\n<command-name>/review</command-name>"}),
+                ("user", {"says": [text("Review it")], "isMeta": True}),
+            ],
+            ["<command-message>review</command-message>\n<command-name>/review</command-name>", "Review it"],
+        ),
+        ("a1", [("user", {"says": "Continue from where you left off.", "isMeta": True})], None),
+    ],
+    ids=["to-the-start", "after-a-command", "after-an-attachment", "after-a-hook", "by-a-command", "by-the-program"],
+)  # fmt: skip
+def test_going_back_is_seen_whatever_stands_before_the_prompt(parent, between, own):
+    live, left = read_lines(READER, *back_at(parent, *between))
+    shared = [] if parent is None else ["one", "first"]
+    assert live.texts == [*shared, *(own or ["Continue from where you left off."]), "new"]
+    assert left.texts == ["one", "first", "two", "old"]
+    assert (left.tokens("completion_tokens"), live.tokens("completion_tokens")) == (10, 5)
+    assert live.start.native_id == f"{SESSION}/b0"
+
+
+def test_notes_that_hang_further_back_are_no_branch_where_no_prompt_follows_them():
+    records = back_at("a1", ("user", {"says": "<command-name>/cost</command-name>"}), ("progress", {"data": {}}))[:-1]
+    (run,) = read_lines(READER, *records, asked("u3", "a2", "three"), replied("a3", "u3", "msg_3", text("third")))
+    assert run.texts == ["one", "first", "two", "old", "<command-name>/cost</command-name>", "three", "third"]
+    (hook,) = read_lines(READER, *back_at("a1", ("progress", {"data": {}})))
+    assert hook.texts == ["one", "first", "two", "old", "new"]
+
+
+def test_a_prompt_without_a_parent_goes_on_after_a_compaction_and_where_no_record_names_one():
+    boundary = line("system", "c1", None, subtype="compact_boundary", content="compacted", logicalParentUuid="a1")
+    (run,) = read_lines(
+        READER,
+        asked("u1", None, "one"),
+        replied("a1", "u1", "msg_1", text("first")),
+        boundary,
+        asked("u2", None, "two"),
+        replied("a2", "u2", "msg_2", text("second")),
+    )
+    assert run.texts == ["one", "first", "compacted", "two", "second"]
+    (run,) = read_lines(
+        READER,
+        *(asked("u1", None, "one"), replied("a1", None, "msg_1", text("first"))),
+        *(asked("u2", None, "two"), replied("a2", None, "msg_2", text("second"))),
+    )
+    assert run.texts == ["one", "first", "two", "second"]
+
+
+def test_what_a_compaction_writes_again_under_new_ids_is_a_copy():
+    two, old = asked("u2", "a1", "two"), replied("a2", "u2", "msg_2", text("old"))
+    (run,) = read_lines(
+        READER,
+        asked("u1", None, "one"),
+        replied("a1", "u1", "msg_1", text("first")),
+        *(two, old),
+        line("system", "c1", None, subtype="compact_boundary", content="compacted", logicalParentUuid="a2"),
+        asked("c2", "c1", "the story so far", isCompactSummary=True),
+        *({**two, "uuid": "n2"}, {**old, "uuid": "n3", "parentUuid": "n2"}),
+        asked("u3", "n3", "three"),
+        replied("a3", "u3", "msg_3", text("third")),
+    )
+    assert run.texts == ["one", "first", "two", "old", "the story so far", "three", "third"]
+    assert run.kinds.count("context_edit") == 1
+    assert run.tokens("completion_tokens") == 15
+    assert run.codes == ["copied-record"]
+
+
+def test_a_prompt_that_is_asked_again_later_is_no_copy():
+    again = {**asked("u3", "a1", "two"), "timestamp": "2026-01-01T00:00:09Z"}
+    live, left = read_lines(
+        READER,
+        asked("u1", None, "one"),
+        replied("a1", "u1", "msg_1", text("first")),
+        asked("u2", "a1", "two"),
+        replied("a2", "u2", "msg_2", text("old")),
+        again,
+        replied("a3", "u3", "msg_3", text("new")),
+    )
+    assert (live.texts[-1], left.texts[-1]) == ("new", "old")
+
+
+def test_a_reply_in_two_branches_is_counted_once():
+    live, left = read_lines(
+        READER,
+        asked("u1", None, "one"),
+        replied("a1", "u1", "msg_1", text("first")),
+        asked("u2", "a1", "two"),
+        replied("a2", "u2", "msg_2", text("old"), n_out=20),
+        asked("u3", "a1", "two, edited"),
+        {**replied("a3", "u3", "msg_2", text("old"), n_out=20), "timestamp": "2026-01-01T00:00:09Z"},
+    )
+    assert (live.texts[-1], left.texts[-1]) == ("old", "old")
+    assert (live.tokens("completion_tokens"), left.tokens("completion_tokens")) == (0, 25)
+
+
+def test_a_reply_whose_lines_stand_on_both_sides_of_another_is_one():
+    (run,) = read_lines(
+        READER,
+        asked("u1", None, "do"),
+        replied("a1", "u1", "msg_1", use("t1"), n_out=1),
+        gave("r1", "a1", "t1", "one"),
+        replied("a2", "r1", "msg_2", text("done"), n_out=3),
+        replied("a3", "a1", "msg_1", use("t2"), n_out=50),
+        gave("r2", "a3", "t2", "two"),
+        replied("a4", "r2", "msg_3", text("all done"), n_out=7),
+    )
+    assert run.kinds == ["user", "completion", "observation", "completion", "observation", "completion"]
+    assert [[call.call_id for call in step.calls] for step in run.steps] == [["t1", "t2"], [], []]
+    assert run.tokens("completion_tokens") == 60
+
+
+def test_a_reply_does_not_wait_for_ever_and_is_counted_once():
+    others = [replied(f"o{at}", f"o{at - 1}" if at else "a1", f"other_{at}", text("x"), n_out=1) for at in range(200)]
+    late = replied("a2", "o199", "msg_1", text("late"), n_out=5)
+    (run,) = read_lines(READER, asked("u1", None, "do"), replied("a1", "u1", "msg_1", text("first")), *others, late)
+    assert (run.texts[1], run.texts[-1], len(run.steps)) == ("first", "late", 202)
+    assert run.tokens("completion_tokens") == 205
 
 
 @pytest.mark.parametrize("named", [True, False])
@@ -207,6 +361,31 @@ def test_the_programs_own_words_are_no_completion_and_an_error_where_they_are_th
     assert run.end.reason is EndReason.ERROR
     assert run.start.model is None
     assert run.codes == ["synthetic-message"]
+
+
+@pytest.mark.parametrize(
+    ("marks", "words", "reason"),
+    [
+        ({"isApiErrorMessage": True}, "Credit balance is too low", EndReason.ERROR),
+        ({"error": "server_error"}, "no", EndReason.ERROR),
+        ({}, "Prompt is too long", EndReason.ERROR),
+        ({}, "No response requested.", EndReason.CANCELLED),
+        ({"isApiErrorMessage": False}, "No response requested.", EndReason.CANCELLED),
+    ],
+)
+def test_the_programs_own_words_are_a_failure_only_where_they_say_so(marks, words, reason):
+    said = replied("a2", "u5", "x", text(words), message={"model": "<synthetic>"})
+    (run,) = read_lines(
+        READER,
+        asked("u1", None, "one"),
+        replied("a1", "u1", "m1", text("a")),
+        asked("u2", "a1", [text("[Request interrupted by user]")]),
+        asked("u3", "u2", "<local-command-caveat>Caveat", isMeta=True),
+        asked("u4", "u3", "<command-name>/exit</command-name>"),
+        asked("u5", "u4", "<local-command-stdout>Bye!</local-command-stdout>"),
+        {**said, **marks},
+    )
+    assert run.end.reason is reason
 
 
 def test_a_compaction_is_one_edit_of_the_context_with_or_without_its_summary():
@@ -295,6 +474,37 @@ def test_the_printed_stream_is_the_same_conversation_with_an_end():
     assert (sub.texts, sub.start.model, sub.start.parent_native_id) == (["sub"], "m-2", "s-1")
 
 
+@pytest.mark.parametrize(
+    ("later", "reason"),
+    [
+        ([], EndReason.FINISHED),
+        ([stream("user", message={"role": "user", "content": "again"})], EndReason.LOG_TRUNCATED),
+        ([stream("assistant", message={"role": "assistant", "id": "m2", "content": []})], EndReason.LOG_TRUNCATED),
+    ],
+)
+def test_a_printed_stream_is_whole_only_where_its_result_is_last(later, reason):
+    reply = stream("assistant", message={"role": "assistant", "id": "m1", "content": [text("hi")]})
+    (run,) = read_lines(READER, reply, stream("result", subtype="success", num_turns=1), *later)
+    assert run.end.reason is reason
+    (run,) = read_lines(READER, reply)
+    assert run.end.reason is EndReason.LOG_TRUNCATED
+
+
+def test_a_call_and_the_sub_agent_that_it_started_name_each_other():
+    side = {"isSidechain": True, "agentId": "aa"}
+    main, sub = read_lines(
+        READER,
+        asked("u1", None, "do"),
+        replied("a1", "u1", "msg_1", use("t1", prompt="x"), use("t2", prompt="y")),
+        {**asked("s1", None, "x"), **side},
+        {**replied("s2", "s1", "msg_s", text("sub")), **side},
+        {**gave("r1", "a1", "t1"), "toolUseResult": {"status": "completed", "agentId": "aa"}},
+        {**gave("r2", "a1", "t2"), "toolUseResult": {"status": "completed", "agentId": "bb"}},
+    )
+    assert main.start.extra == {"agents": {"t1": "aa", "t2": "bb"}}
+    assert sub.start.extra == {"agent_id": "aa", "call_id": "t1"}
+
+
 def test_glued_records_are_kept_and_a_cut_tail_taints_every_run_of_the_file():
     whole = [asked("u1", None, "do"), {**asked("s1", None, "x"), "isSidechain": True, "agentId": "aa"}]
     data = b"".join(json.dumps(one).encode() for one in whole) + b'\n{"parentUuid": "u1'
@@ -337,6 +547,8 @@ def test_a_thousand_branches_are_bounded():
     found = read_lines(READER, *records)
     assert len(found) == 256
     assert "limit-exceeded" in found[0].codes
+    assert {tuple(run.texts[:2]) for run in found} == {("root", "r")}
+    assert {len(run.texts) for run in found} == {4}
 
 
 def test_a_file_without_a_record_of_a_session_is_refused():

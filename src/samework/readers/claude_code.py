@@ -1,11 +1,12 @@
 """Claude Code: session files, files of sub-agents, and what `claude -p --output-format stream-json` prints.
 
-One file may hold several runs: the session, branches that were left when one went back, and sub-agents; how they are
-told apart is said in `_claude_survey`, how lines become events in `_claude_session`. Declared rules: a branch begins
-with the history that it shares, whose tokens are counted in the session only; so is history under the id of another
-session, which the program copies when a session is resumed or forked. `--resume` of the same session goes on in the
-same file. Arguments of calls are decoded objects: the model's own whitespace is lost. The base commit, the patch and
-sampling are not recorded. Refuses a file without one record of a session.
+One file may hold several runs: the session, branches that began when one went back, and sub-agents; how they are told
+apart is said in `claude_survey`, how lines become events in `claude_session`. Declared rules: a branch begins with the
+history that it shares, whose tokens are counted only in the run that wrote it; so is history under the id of another
+session, which the program copies when a session is resumed or forked. Where it gives the copy the new id, nothing in
+the file tells that it is one, and its tokens are counted in both. `--resume` of the same session goes on in the same
+file. A printed stream without its result was cut. Arguments of calls are decoded objects: the model's own whitespace is
+lost. The base commit, the patch and sampling are not recorded. Refuses a file without one record of a session.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class ClaudeCode:
         return 0.6 if _SNAPSHOT.search(lines[0].lstrip(b"\xef\xbb\xbf")) else 0.0
 
     def read(self, source: Source) -> Iterator[Record]:
-        """Yield the session, then its left branches, then its sub-agents.
+        """Yield the strand that goes on, then what was left, then sub-agents.
 
         Raises: DamagedRecord: not one record of a session. InputError: the source cannot be opened.
         """

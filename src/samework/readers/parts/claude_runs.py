@@ -1,6 +1,6 @@
 """Runs of one file of Claude Code's records: a first pass that places them, then one pass for each run.
 
-Refuses a file without one record of a session. The rules are those of `_claude_survey` and `_claude_session`.
+Refuses a file without one record of a session. The rules are those of `claude_survey` and `claude_session`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from samework.model.records import Damage, ManifestFact, RunStart
 from samework.model.words import FieldSource
 from samework.readers.parts.agent_parts import note, quick_records
 from samework.readers.parts.claude_session import Conversation
-from samework.readers.parts.claude_survey import MESSAGES, Strand, Survey
+from samework.readers.parts.claude_survey import Survey
+from samework.readers.parts.claude_words import MESSAGES
 from samework.text import shortened, visible
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from samework.model.reader import Source
     from samework.model.records import Record
+    from samework.readers.parts.claude_strands import Strand
 
 
 class Program(msgspec.Struct, frozen=True):
@@ -69,9 +71,9 @@ def _ordered(survey: Survey) -> list[Strand]:
 
 def _first(source: Source, program: Program, survey: Survey, strand: Strand) -> Iterator[Record]:
     """The run that the file is about, with the damage and the findings of the whole file."""
-    yield _start(program, survey, strand, 0)
+    yield _start(program, survey, strand)
     yield from _facts(program, survey, strand)
-    talk, bounds = Conversation(is_adjacent=program.is_adjacent), _bounds(strand)
+    talk, bounds = _conversation(program, survey, strand), strand.bounds()
     other = 0
     place = 0
     for item in iter_records(source):
@@ -82,18 +84,35 @@ def _first(source: Source, program: Program, survey: Survey, strand: Strand) -> 
             yield Damage(item.offset, len(item.raw), f"line {item.number}: no object")
             continue
         place = _advanced(bounds, place, item.offset)
-        if place == len(bounds) or item.offset < bounds[place][0] or item.offset in survey.copies:
+        if place == len(bounds) or item.offset < bounds[place][0] or survey.copies.holds(item.offset):
             continue
-        counts = strand.agent is not None or not _is_replayed(survey, item.value)
-        other += not counts and as_text(item.value.get("type")) in MESSAGES
+        is_told = as_text(item.value.get("type")) in MESSAGES and strand.agent is None
+        other += is_told and _is_replayed(survey, item.value)
+        counts = _counts(survey, strand, item.offset, item.value)
         yield from talk.add(item.value, item.offset, len(item.raw), counts=counts)
     yield from _findings(survey, other)
     yield from talk.finish()
 
 
+def _conversation(program: Program, survey: Survey, strand: Strand) -> Conversation:
+    """The state of one run before its first record."""
+    if program.is_adjacent:
+        return Conversation(is_adjacent=True)
+    return Conversation(parted=survey.parted, ends_in_result=survey.is_stream and strand.agent is None)
+
+
+def _counts(survey: Survey, strand: Strand, offset: int, value: dict[str, object]) -> bool:
+    """Whether the tokens of a record are this run's: those of shared history are counted where it is a strand's own."""
+    if survey.recounted.holds(offset):
+        return False
+    return strand.agent is not None or (strand.owns(offset) and not _is_replayed(survey, value))
+
+
 def _findings(survey: Survey, n_replayed: int) -> Iterator[Damage]:
     if survey.n_copies:
-        yield note(min(survey.copies), f"{survey.n_copies} records that are copies of earlier ones", "copied-record")
+        yield note(
+            survey.copies.bounds[0], f"{survey.n_copies} records that are copies of earlier ones", "copied-record"
+        )
     if survey.n_breaks:
         reason = f"{survey.n_breaks} records name a parent that is not in the file; the order of the file is kept"
         yield note(survey.first_break, reason, "orphan-parent")
@@ -109,44 +128,24 @@ def _further(
     source: Source, program: Program, survey: Survey, strand: Strand, damage: Damage | None
 ) -> Iterator[Record]:
     """A branch or a sub-agent of the same file."""
-    yield _start(program, survey, strand, survey.strands.index(strand))
+    yield _start(program, survey, strand)
     yield from _facts(program, survey, strand)
     if damage is not None:
         reason = f"the file holds what cannot be read ({damage.reason}), which may have been this run's"
         yield Damage(damage.offset, damage.n_bytes, reason, code=damage.code)
-    talk = Conversation(is_adjacent=program.is_adjacent)
-    own = list(strand.ranges.until(None))
-    held = _bounds(survey.live) if survey.live is not None and strand.agent is None else []
-    for line in _lines(source, _bounds(strand)):
-        if line.offset in survey.copies or not isinstance(line.value, dict):
+    talk = _conversation(program, survey, strand)
+    for line in _lines(source, strand.bounds()):
+        if survey.copies.holds(line.offset) or not isinstance(line.value, dict):
             continue
-        counts = strand.agent is not None or (
-            _within(own, line.offset) and not _within(held, line.offset) and not _is_replayed(survey, line.value)
-        )
+        counts = _counts(survey, strand, line.offset, line.value)
         yield from talk.add(line.value, line.offset, len(line.raw), counts=counts)
     yield from talk.finish()
-
-
-def _bounds(strand: Strand) -> list[tuple[int, int]]:
-    """Byte ranges of a run, ascending."""
-    return sorted(bound for part, cut in strand.path() for bound in part.ranges.until(cut))
 
 
 def _advanced(bounds: list[tuple[int, int]], place: int, offset: int) -> int:
     while place < len(bounds) and bounds[place][1] <= offset:
         place += 1
     return place
-
-
-def _within(bounds: list[tuple[int, int]], offset: int) -> bool:
-    low, high = 0, len(bounds)
-    while low < high:
-        middle = (low + high) // 2
-        if bounds[middle][1] <= offset:
-            low = middle + 1
-        else:
-            high = middle
-    return low < len(bounds) and bounds[low][0] <= offset
 
 
 def _lines(source: Source, bounds: list[tuple[int, int]]) -> Iterator[Line]:
@@ -165,7 +164,10 @@ def _lines(source: Source, bounds: list[tuple[int, int]]) -> Iterator[Line]:
             yield Line(offset, number, strict_json.loads(data), data)
         except NotJson as error:
             for item in mended(offset, number, data, error, is_cut=is_cut):
-                if isinstance(item, Line) and _within(bounds, item.offset):
+                if isinstance(item, Damage):
+                    continue
+                place = _advanced(bounds, place, item.offset)
+                if place < len(bounds) and bounds[place][0] <= item.offset:
                     yield item
 
 
@@ -180,16 +182,35 @@ def _parent(survey: Survey) -> str | None:
     return survey.forked_from or (others[0] if others else None)
 
 
-def _start(program: Program, survey: Survey, strand: Strand, ordinal: int) -> RunStart:
-    facts, session = survey.facts, survey.session
-    native, parent = session, _parent(survey)
+def _name(survey: Survey, strand: Strand) -> str | None:
+    """The id of a run. It is the same when the file has grown and another strand goes on."""
+    session = survey.session
+    if strand.agent is None and (strand is survey.trunk or survey.trunk is None):
+        return session
+    own = strand.agent or strand.uuid or f"branch-{survey.strands.index(strand)}"
+    return f"{session}/{own}" if session else own
+
+
+def _parent_of(survey: Survey, strand: Strand) -> str | None:
+    """The id of the run that a run comes from: the strand that it left or was started in, else another session."""
+    if strand.agent is not None:
+        caller = survey.callers.get(strand.agent)
+        return survey.session if caller is None else _name(survey, caller[0])
+    return _parent(survey) if strand.parent is None else _name(survey, strand.parent)
+
+
+def _start(program: Program, survey: Survey, strand: Strand) -> RunStart:
+    facts = survey.facts
     extra: dict[str, object] = {}
     if strand.agent is not None:
-        native, parent = f"{session}/{strand.agent}" if session else strand.agent, session
         extra["agent_id"] = strand.agent
+        caller = survey.callers.get(strand.agent)
+        call = strand.call if caller is None else caller[1]
+        extra |= {} if call is None else {"call_id": call}
     elif strand is not survey.live and survey.live is not None:
-        native, parent = f"{session}/branch-{ordinal}" if session else None, session
         extra["branch"] = "left"
+    if strand.agents:
+        extra["agents"] = strand.agents
     if strand.agent is None and survey.result:
         extra |= {name: survey.result[name] for name in ("num_turns", "total_cost_usd") if name in survey.result}
         usage = as_dict(survey.result.get("usage"))
@@ -200,8 +221,8 @@ def _start(program: Program, survey: Survey, strand: Strand, ordinal: int) -> Ru
         agent=program.name,
         agent_version=version,
         model=strand.model or as_text(facts.get("model")),
-        native_id=native,
-        parent_native_id=parent,
+        native_id=_name(survey, strand),
+        parent_native_id=_parent_of(survey, strand),
         recorder=f"{program.name} {version or '(unknown version)'}",
         started=as_text(facts.get("timestamp")),
         content_sha256=strand.sha256.hexdigest() if strand.agent is not None and len(survey.strands) > 1 else None,

@@ -2,13 +2,16 @@
 
 One reply of the model is several lines, one for each block, often with results of its first calls between them: lines
 of one `message.id` are one completion. The counts of a reply are those of its last line, for they are written while it
-streams; a block that is written again is kept once. Text that the program itself puts in the model's place (model
-`<synthetic>`) is no completion. Refuses to invent: a message without role or content is damage.
+streams; a block that is written again is kept once. A completion whose later lines stand behind another one waits for
+them, unless more than 64 wait or the context is edited between: what comes then is a completion of its own, without
+tokens. Text that the program itself puts in the model's place (model `<synthetic>`) is no completion. Refuses to
+invent: a message without role or content is damage.
 """
 
 from __future__ import annotations
 
 import re
+from collections import deque
 from typing import TYPE_CHECKING
 
 from samework.decode.shapes import as_dict, as_dicts, as_list, as_text, compact
@@ -27,14 +30,14 @@ from samework.readers.parts.agent_parts import (
     part_text,
     summed,
 )
+from samework.readers.parts.claude_words import SYNTHETIC, is_failure, is_prompt
 from samework.text import shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from samework.model.records import Record
 
-SYNTHETIC = "<synthetic>"
 _SILENT = frozenset(
     {
         "agent-color", "agent-name", "agent-setting", "ai-title", "atis-latch", "auth_status", "bridge-session",
@@ -52,6 +55,7 @@ _SILENT_SYSTEM = frozenset(
     }
 )  # fmt: skip
 _MAX_SEEN = 100_000
+_MAX_WAITING = 64
 _SILENT_BLOCKS = frozenset({"fallback"})
 _EXIT = re.compile(r"\A(?:Error: )?Exit code (-?[0-9]{1,9})\b")
 _INTERRUPTED = "[Request interrupted by user"
@@ -63,17 +67,35 @@ _RESULTS = {
 }
 
 
+class _Reply(Step):
+    """A completion. has_stopped: a line of it says why it ended, so its counts are final."""
+
+    has_stopped = False
+
+
 class Conversation(StepByStep):
     """State of one run while its records are read.
 
     is_adjacent: lines are one reply because nothing stands between them, and calls are known by their ids throughout
-    (iFlow gives every line an id of its own and writes calls again).
+    (iFlow gives every line an id of its own and writes calls again). parted: replies whose lines others stand between,
+    with the offset of the last. ends_in_result: a record of the end closes what is whole, as in the printed stream.
     """
 
-    def __init__(self, *, is_adjacent: bool = False) -> None:
+    step: _Reply | None = None
+
+    def __init__(
+        self,
+        *,
+        is_adjacent: bool = False,
+        parted: Mapping[str, int] | None = None,
+        ends_in_result: bool = False,
+    ) -> None:
         self.is_adjacent = is_adjacent
+        self.parted = parted or {}
+        self.ends_in_result = ends_in_result
+        self.waiting: deque[_Reply] = deque()
+        self.told: set[str] = set()
         self.seen: set[str] = set()
-        self.has_stopped = False
         self.unknown = Unknowns()
         self.n_attachments = self.n_synthetic = 0
         self.first_attachment = self.first_synthetic = 0
@@ -101,7 +123,7 @@ class Conversation(StepByStep):
 
     def finish(self) -> Iterator[Record]:
         """What is left, findings on the whole run, and its end."""
-        open_calls = self.step.open_calls if self.step is not None else 0
+        open_calls = self._open_calls()
         yield from self._edit_of_boundary()
         yield from self._flush()
         yield from self.unknown.findings()
@@ -125,7 +147,46 @@ class Conversation(StepByStep):
             return RunEnd(EndReason.CANCELLED, "interrupted by the user")
         if open_calls:
             return RunEnd(EndReason.LOG_TRUNCATED, f"the record ends while {open_calls} calls wait for their results")
+        if self.ends_in_result:
+            return RunEnd(EndReason.LOG_TRUNCATED, "the stream ends without its result")
         return RunEnd(EndReason.UNRECORDED, "this format records no end")
+
+    def _open_calls(self) -> int:
+        """Calls of the completions at the end that no observation there answers."""
+        steps = [*self.waiting, *([] if self.step is None else [self.step])]
+        answered = {event.call_id for step in steps for event in step.held if event.kind is EventKind.OBSERVATION}
+        return sum(call.call_id not in answered for step in steps for call in step.calls)
+
+    # completions, of which some wait for their later lines
+
+    def _flush(self) -> Iterator[Event]:
+        """Every completion that is open or waits; none is then."""
+        yield from self._next(None)
+
+    def _next(self, offset: int | None) -> Iterator[Event]:
+        """Close the open completion. It waits where lines of it come at or after `offset` (None: none may wait)."""
+        if self.step is not None:
+            self.waiting.append(self.step)
+            self.step = None
+        while self.waiting:
+            step = self.waiting[0]
+            is_awaited = offset is not None and self._last_line(step) >= offset
+            if is_awaited and len(self.waiting) <= _MAX_WAITING:
+                return
+            if step.key is not None and step.key in self.parted:
+                self.told.add(step.key)
+            yield from self.waiting.popleft().events()
+
+    def _last_line(self, step: Step) -> int:
+        return self.parted.get(step.key, -1) if step.key is not None else -1
+
+    def _known(self, key: str | None) -> _Reply | None:
+        """The completion that a line of this key belongs to, None where it begins one."""
+        if self.step is None or self.is_adjacent:
+            return self.step if self.step is not None and not self.step.held else None
+        if key is None:
+            return None
+        return self.step if self.step.key == key else next((step for step in self.waiting if step.key == key), None)
 
     # one method a type of record
 
@@ -140,27 +201,30 @@ class Conversation(StepByStep):
         yield from self._edit_of_boundary()
         model = as_text(message.get("model"))
         if model == SYNTHETIC:
-            self.first_synthetic = self.first_synthetic if self.n_synthetic else offset
-            self.n_synthetic += 1
-            self.failure = content_of(content)
+            self._synthetic(value, content_of(content), offset)
             return
-        self.failure, self.last_said = None, ""
+        self.failure, self.result, self.last_said = None, None, ""
         if model is not None and model not in self.models and len(self.models) < 100:  # noqa: PLR2004 (a bound)
             self.models.append(model)
         key = as_text(message.get("id")) or as_text(value.get("uuid"))
-        if self.step is None or not self._goes_on(self.step, key):
-            yield from self._flush()
-            self.step, self.has_stopped = Step(key, offset, time), False
-            self.seen = self.seen if self.is_adjacent and len(self.seen) < _MAX_SEEN else set()
-        self.has_stopped = self.has_stopped or as_text(message.get("stop_reason")) is not None
+        step = self._known(key)
+        if step is None:
+            yield from self._next(offset)
+            step = self.step = _Reply(key, offset, time)
+            if not self.waiting and not (self.is_adjacent and len(self.seen) < _MAX_SEEN):
+                self.seen = set()
+        step.has_stopped = step.has_stopped or as_text(message.get("stop_reason")) is not None
         for block in [{"type": "text", "text": content}] if isinstance(content, str) else content:
-            self._block(self.step, block, offset, time)
-        if counts:
-            self._count(self.step, as_dict(message.get("usage")))
+            self._block(step, block, offset, time)
+        if counts and key not in self.told:
+            self._count(step, as_dict(message.get("usage")))
 
-    def _goes_on(self, step: Step, key: str | None) -> bool:
-        """True where a line of this key belongs to the open completion."""
-        return not step.held if self.is_adjacent else key is not None and step.key == key
+    def _synthetic(self, value: dict[str, object], text: str, offset: int) -> None:
+        """What the program wrote in the model's place: the run's failure where it says that no reply came."""
+        self.first_synthetic = self.first_synthetic if self.n_synthetic else offset
+        self.n_synthetic += 1
+        if is_failure(value, text):
+            self.failure, self.result = text, None
 
     def _block(self, step: Step, block: object, offset: int, time: str | None) -> None:
         """Add a block of the reply, once."""
@@ -186,14 +250,15 @@ class Conversation(StepByStep):
             self.unknown.add(f"content/{kind}", offset)
             step.prose.append(part_text(block))
 
-    def _count(self, step: Step, given: dict[str, object]) -> None:
+    @staticmethod
+    def _count(step: _Reply, given: dict[str, object]) -> None:
         cached, written = given.get("cache_read_input_tokens"), given.get("cache_creation_input_tokens")
         usage = Usage(
             prompt_tokens=summed(given.get("input_tokens"), cached, written),
             cached_tokens=summed(cached),
             cache_write_tokens=summed(written),
             completion_tokens=summed(given.get("output_tokens")),
-            source="response" if self.has_stopped else "log",
+            source="response" if step.has_stopped else "log",
         )
         if is_counted(usage):
             step.usage = largest(step.usage, usage)
@@ -212,7 +277,8 @@ class Conversation(StepByStep):
         if not said:
             return
         text = content_of(said)
-        self.last_said, self.failure = text, None
+        if is_prompt(value) or value.get("isCompactSummary") is True:
+            self.last_said, self.failure, self.result = text, None, None
         if value.get("isCompactSummary") is True:
             self.boundary = None
             yield from self._flush()

@@ -1,94 +1,47 @@
 """Which records of a Claude Code file belong to which run: branches, sub-agents, copies, breaks.
 
-A first pass over the file. Memory does not grow with it: a record is found as a parent only within the last
-`_WINDOW` records, of which 8 bytes are kept each; runs are kept as byte ranges.
+A first pass over the file. Memory does not grow with it: a record is found as a parent, as an original, or as a part of
+a reply only while it is among the last 100,000 to 200,000; runs are kept as byte ranges. A prompt whose parent is
+further back goes on from the last message, and that is reported as a break.
 
-Declared rules, for no definition is published. A branch: a prompt whose parent lies before replies of the model, as
-the program writes it when one goes back and asks again; the run that ends last in the file is the session, each other
-end is a run of its own that begins with the history that both share. Parallel calls and results that no later record
-names are no branches. A sub-agent: records with `isSidechain`, by their agent, else by the root of their chain. A copy:
-a record with uuid and content of an earlier one. A parent that is not in the file breaks no history: order in the file
-is the order of the run, and the break is reported.
+Declared rules, for no definition is published. A branch: a prompt whose parent lies before replies of the model, as the
+program writes it when one goes back and asks again, or that has no parent where there were replies; notes, commands and
+attachments may stand between the two, and are the branch's once its prompt comes. What follows a compaction is no
+branch. The strand that begins the file has the session's id, whichever goes on; each branch is a run of its own that
+begins with the history that both share. Parallel calls and results that no later record names are no branches. A
+sub-agent: records with `isSidechain`, by their agent, else by the root of their chain. A copy: a record with uuid and
+content of an earlier one, or, under a new uuid, with its time, content and place, as a compaction writes it again. A
+parent that is not in the file breaks no history: order in the file is the order of the run, and the break is reported.
+Tokens of a reply are counted once, where its first line stands.
 """
 
 from __future__ import annotations
 
 import hashlib
-from array import array
 from typing import TYPE_CHECKING
 
 from samework.decode.shapes import as_dict, as_dicts, as_text
+from samework.readers.parts.claude_strands import Place, Ranges, Recent, Strand
+from samework.readers.parts.claude_words import MESSAGES, SYNTHETIC, fingerprint, has_results, is_prompt, is_reply
 from samework.text import raw_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from samework.decode.jsonl import Line
 
-_WINDOW = 200_000
 MAX_STRANDS = 256
-MESSAGES = frozenset({"user", "assistant"})
-SYNTHETIC = "<synthetic>"
+_MAX_PARTED = 10_000
+_BEFORE_ALL = -1
 _FACTS = ("cwd", "version", "claude_code_version", "gitBranch", "timestamp", "model", "permissionMode")
-_LOCAL = ("<command-", "<local-command-", "<bash-")
-
-
-class Ranges:
-    """Byte ranges of the file, ascending; neighbours are one."""
-
-    def __init__(self) -> None:
-        self.bounds = array("Q")
-
-    def add(self, start: int, end: int) -> None:
-        """Add a record that begins at or after the end of the last one."""
-        bounds = self.bounds
-        if bounds and start - bounds[-1] <= 1:
-            bounds[-1] = end
-        else:
-            bounds.extend((start, end))
-
-    def until(self, cut: int | None) -> Iterator[tuple[int, int]]:
-        """The ranges that begin at or before `cut` (None: all), none going beyond the record that begins there."""
-        for place in range(0, len(self.bounds), 2):
-            start, end = self.bounds[place], self.bounds[place + 1]
-            if cut is not None and start > cut:
-                return
-            yield start, end if cut is None else min(end, cut + 1)
-
-
-class Strand:
-    """Records that follow each other: the trunk of a session, a branch of it, or a sub-agent.
-
-    parent / cut: the strand it left, and the offset of the last record that it shares with it. agent: id of a
-    sub-agent, None for the main conversation. n_replies: replies of the model so far. n_messages: records of messages.
-    """
-
-    def __init__(self, parent: Strand | None = None, cut: int | None = None, agent: str | None = None) -> None:
-        self.parent = parent
-        self.cut = cut
-        self.agent = agent
-        self.ranges = Ranges()
-        self.sha256 = hashlib.sha256()
-        self.n_replies = 0
-        self.last_reply: str | None = None
-        self.model: str | None = None
-        self.n_messages = 0
-
-    def path(self) -> Iterator[tuple[Strand, int | None]]:
-        """This strand and those it grew from, each with the last offset that belongs to it here."""
-        yield self, None
-        strand = self
-        while strand.parent is not None:
-            cut, strand = strand.cut, strand.parent
-            yield strand, cut
 
 
 class Survey:
     """What the first pass finds.
 
-    strands: in the order in which they begin; live is the one that the last message is in. session: id of the last
-    message. sessions: all ids of messages. copies: offsets of repeated records. n_breaks: parents that are not there.
-    n_beyond: records beyond the bound on strands. facts: first values of what describes the session.
+    strands: in the order in which they begin; trunk is the first of the main conversation, live the one that the last
+    message is in. session: id of the last message. sessions: all ids of messages. copies: repeated records. recounted:
+    lines of replies that are counted in another strand. parted: replies whose lines others stand between, with the
+    offset of the last. n_breaks: parents that are not there. n_beyond: records beyond the bounds. facts: first values
+    of what describes the session. is_stream: it is what the program prints, not the file that it keeps.
     """
 
     def __init__(self, *, has_branches: bool = True) -> None:
@@ -99,17 +52,23 @@ class Survey:
         self.session: str | None = None
         self.sessions: list[str] = []
         self.forked_from: str | None = None
-        self.copies: set[int] = set()
+        self.copies = Ranges()
+        self.recounted = Ranges()
+        self.parted: dict[str, int] = {}
         self.n_copies = self.n_breaks = self.n_beyond = 0
         self.first_break = self.first_beyond = 0
         self.facts: dict[str, object] = {}
         self.result: dict[str, object] = {}
-        self._recent: dict[int, tuple[Strand, int, int]] = {}
-        self._older: dict[int, tuple[Strand, int, int]] = {}
+        self.is_stream = False
+        self.callers: dict[str, tuple[Strand, str]] = {}
         self._wanted = set(_FACTS)
-        self._seen: set[int] = set()
+        self._places: Recent[Place] = Recent()
+        self._seen: Recent[Place] = Recent()
+        self._replies: Recent[Strand] = Recent()
         self._agents: dict[str, Strand] = {}
         self._last_agent: Strand | None = None
+        self._beyond = Strand()
+        self._is_chained = self._is_compacted = False
 
     def look(self, line: Line) -> None:
         """Place one record."""
@@ -117,26 +76,47 @@ class Survey:
         if not isinstance(value, dict):
             return
         self._describe(value)
-        kind = as_text(value.get("type"))
-        if kind in MESSAGES and self._is_copy(value):
+        is_message = as_text(value.get("type")) in MESSAGES
+        uuid, parent = as_text(value.get("uuid")), as_text(value.get("parentUuid"))
+        found = self._places.get(_short(parent)) if parent is not None else None
+        marks = self._marks(value, found) if is_message else ()
+        if (original := next(filter(None, map(self._seen.get, marks)), None)) is not None:
             self.n_copies += 1
-            self.copies.add(line.offset)
+            self.copies.add(line.offset, line.offset + len(line.raw))
+            if uuid is not None and self._places.get(_short(uuid)) is None:
+                self._places.put(_short(uuid), original)
             return
-        strand = self._strand(value, line.offset)
+        strand = self._strand(value, line.offset, found)
         if strand is None:
-            self.first_beyond = self.first_beyond if self.n_beyond else line.offset
-            self.n_beyond += 1
-            return
-        strand.ranges.add(line.offset, line.offset + len(line.raw))
+            self._note_beyond(line.offset)
+        else:
+            self._add(strand, value, line)
+        place = Place(strand or self._beyond, line.offset, 0 if strand is None else strand.n_replies)
+        for mark in marks:
+            self._seen.put(mark, place)
+        if uuid is not None:
+            self._places.put(_short(uuid), place)
+
+    def _add(self, strand: Strand, value: dict[str, object], line: Line) -> None:
+        if not strand.ranges.bounds:
+            strand.uuid = as_text(value.get("uuid"))
+        strand.take(line.offset, line.offset + len(line.raw))
         if strand.agent is not None:
             strand.sha256.update(line.raw)
-        if kind in MESSAGES:
+        if value.get("type") == "assistant":
+            self._reply(strand, value, line)
+        elif value.get("type") == "user":
+            self._link(strand, value, line.offset)
+        if as_text(value.get("type")) in MESSAGES:
             strand.n_messages += 1
-        if kind == "assistant":
-            self._reply(strand, value)
-        if strand.agent is None and kind in MESSAGES:
-            self.live = strand
-        self._remember(value, strand, line.offset)
+            if strand.agent is None and not strand.is_loose:
+                self.live = strand
+        is_boundary = value.get("subtype") == "compact_boundary" or value.get("logicalParentUuid") is not None
+        self._is_compacted = self._is_compacted or (is_boundary and strand.agent is None)
+
+    def _note_beyond(self, offset: int) -> None:
+        self.first_beyond = self.first_beyond if self.n_beyond else offset
+        self.n_beyond += 1
 
     def _describe(self, value: dict[str, object]) -> None:
         if self._wanted:
@@ -152,49 +132,89 @@ class Survey:
         if "forkedFrom" in value and self.forked_from is None:
             self.forked_from = as_text(as_dict(value["forkedFrom"]).get("sessionId"))
         is_message = as_text(value.get("type")) in MESSAGES
+        self.is_stream = self.is_stream or (is_message and "session_id" in value and "sessionId" not in value)
         if session is not None and (is_message or self.session is None):
             self.session = session
             if is_message and session not in self.sessions and len(self.sessions) < MAX_STRANDS:
                 self.sessions.append(session)
 
-    def _is_copy(self, value: dict[str, object]) -> bool:
-        uuid = as_text(value.get("uuid"))
-        if uuid is None:
-            return False
-        mark = hash((uuid, _fingerprint(as_dict(value.get("message")).get("content"))))
-        if mark in self._seen:
-            return True
-        if len(self._seen) >= _WINDOW:
-            self._seen.clear()
-        self._seen.add(mark)
-        return False
+    def _marks(self, value: dict[str, object], found: Place | None) -> tuple[int, ...]:
+        """What a message is known by where it is written again: under its uuid, and under another one."""
+        message = as_dict(value.get("message"))
+        uuid, time, parent = (as_text(value.get(name)) for name in ("uuid", "timestamp", "parentUuid"))
+        content = fingerprint(message)
+        marks = () if uuid is None else (hash((uuid, content)),)
+        # Two sub-agents may be asked the same at the same time; and only a chain tells where a record stands.
+        if time is None or not self.has_branches or (parent is None and value.get("isSidechain") is True):
+            return marks
+        where = as_text(message.get("id")) or (parent if found is None else found.offset)
+        n_out = as_dict(message.get("usage")).get("output_tokens")
+        return (*marks, hash((where, time, content, repr(n_out))))
 
-    def _strand(self, value: dict[str, object], offset: int) -> Strand | None:
+    def _strand(self, value: dict[str, object], offset: int, found: Place | None) -> Strand | None:
         """The strand of a record; a new one where it begins one, None beyond the bound on their number."""
         parent = as_text(value.get("parentUuid"))
-        found = self._found(parent) if parent is not None else None
         if parent is not None and found is None:
             self.first_break = self.first_break if self.n_breaks else offset
             self.n_breaks += 1
         spawned_by = as_text(value.get("parent_tool_use_id"))
         if value.get("isSidechain") is True or spawned_by is not None:
-            return self._sidechain(as_text(value.get("agentId")) or spawned_by, found, parent)
-        if found is None or found[0].agent is not None:
+            known = self._sidechain(as_text(value.get("agentId")) or spawned_by, found, parent)
+            if known is not None and spawned_by is not None:
+                known.call = known.call or spawned_by
+            return known
+        if found is None and self.trunk is not None and self._starts_over(value):
+            found = Place(self.trunk, _BEFORE_ALL, 0)
+        if found is None or found.strand.agent is not None:
             self.trunk = self.trunk or self._begin(Strand())
             return self.live or self.trunk
-        strand, at, n_replies = found
-        if self.has_branches and _is_prompt(value) and strand.n_replies > n_replies:
-            return self._begin(Strand(parent=strand, cut=at))
-        return strand
+        self._is_chained = True
+        if found.strand is self._beyond:
+            return None
+        if found.strand.is_loose:
+            return self._after_loose(found.strand, value)
+        if self.has_branches and found.strand.n_replies > found.n_replies:
+            return self._behind(found, value)
+        return found.strand
 
-    def _sidechain(self, agent: str | None, found: tuple[Strand, int, int] | None, parent: str | None) -> Strand | None:
+    def _starts_over(self, value: dict[str, object]) -> bool:
+        """True for a person's record without a parent in a file whose records name theirs, but after a compaction."""
+        return (
+            self._is_chained
+            and not self._is_compacted
+            and value.get("parentUuid", "") is None
+            and value.get("logicalParentUuid") is None
+            and value.get("type") == "user"
+            and value.get("isCompactSummary") is not True
+            and not has_results(value)
+        )
+
+    def _behind(self, place: Place, value: dict[str, object]) -> Strand | None:
+        """After a record to which the model had replied already: a prompt begins a branch, others may precede one."""
+        if is_prompt(value):
+            return self._begin(Strand(parent=place.strand, cut=place.offset))
+        if value.get("type") == "assistant" or has_results(value):
+            return place.strand
+        return Strand(parent=place.strand, cut=place.offset, is_loose=True)
+
+    def _after_loose(self, loose: Strand, value: dict[str, object]) -> Strand | None:
+        """After records that may precede a prompt: it, or a reply to what they say, makes a branch of them."""
+        is_answer = is_reply(value)
+        if is_prompt(value) or (is_answer and loose.n_messages):
+            if self._begin(loose) is None:
+                return None
+            loose.tie()
+            return loose
+        return loose.parent if is_answer or has_results(value) else loose
+
+    def _sidechain(self, agent: str | None, found: Place | None, parent: str | None) -> Strand | None:
         if agent is not None:
             known = self._agents.get(agent)
             if known is None and (known := self._begin(Strand(agent=agent))) is not None:
                 self._agents[agent] = known
             return known
-        if found is not None and found[0].agent is not None:
-            return found[0]
+        if found is not None and found.strand.agent is not None:
+            return found.strand
         if parent is not None and found is None and self._last_agent is not None:
             return self._last_agent
         self._last_agent = self._begin(Strand(agent=f"sidechain-{len(self._agents) + 1}"))
@@ -208,51 +228,52 @@ class Survey:
         self.strands.append(strand)
         return strand
 
-    @staticmethod
-    def _reply(strand: Strand, value: dict[str, object]) -> None:
+    def _reply(self, strand: Strand, value: dict[str, object], line: Line) -> None:
+        """Note a line of a reply: a new one, or a further line of one that is known, here or in another strand."""
         message = as_dict(value.get("message"))
-        key = as_text(message.get("id")) or as_text(value.get("uuid"))
         model = as_text(message.get("model"))
         if model == SYNTHETIC:
             return
+        if strand.agent is None:
+            self._is_compacted = False
         strand.model = strand.model or model
-        if key is None or key != strand.last_reply:
+        key = as_text(message.get("id")) or None
+        known = self._replies.get(hash(key)) if key is not None else None
+        if key is None or known is None:
             strand.n_replies += 1
-            strand.last_reply = key
+            if key is not None:
+                self._replies.put(hash(key), strand)
+        else:
+            self._further_line(strand, known, key, line)
+        strand.last_reply = key
 
-    def _remember(self, value: dict[str, object], strand: Strand, offset: int) -> None:
-        uuid = as_text(value.get("uuid"))
-        if uuid is None:
+    def _further_line(self, strand: Strand, known: Strand, key: str, line: Line) -> None:
+        """A line of a reply that began before, in `known`."""
+        is_counted = known is not strand
+        if all(part is not known for part, _ in strand.path()):
+            strand.n_replies += strand.last_reply != key
+        elif is_counted or strand.last_reply != key or key in self.parted:
+            if key in self.parted or len(self.parted) < _MAX_PARTED:
+                self.parted[key] = line.offset
+            else:
+                is_counted = True
+        if is_counted:
+            self.recounted.add(line.offset, line.offset + len(line.raw))
+
+    def _link(self, strand: Strand, value: dict[str, object], offset: int) -> None:
+        """Join a sub-agent's id to the call whose result names it."""
+        agent = as_text(as_dict(value.get("toolUseResult")).get("agentId"))
+        if agent is None:
             return
-        if len(self._recent) >= _WINDOW // 2:
-            self._older, self._recent = self._recent, {}
-        self._recent[_short(uuid)] = (strand, offset, strand.n_replies)
-
-    def _found(self, uuid: str) -> tuple[Strand, int, int] | None:
-        mark = _short(uuid)
-        return self._recent.get(mark) or self._older.get(mark)
-
-
-def _is_prompt(value: dict[str, object]) -> bool:
-    """True for what a person asked; results, notes of the program and local commands are none."""
-    if value.get("type") != "user" or value.get("isMeta") is True or value.get("isCompactSummary") is True:
-        return False
-    content = as_dict(value.get("message")).get("content")
-    if isinstance(content, list):
-        return not any(block.get("type") == "tool_result" for block in as_dicts(content))
-    return isinstance(content, str) and not content.startswith(_LOCAL)
-
-
-def _fingerprint(content: object) -> int:
-    """What tells the content of one record from that of another with its uuid; no digest, for it need not last."""
-    if isinstance(content, str):
-        return hash(content)
-    marks = [
-        as_text(block.get(name))
-        for block in as_dicts(content)
-        for name in ("type", "text", "thinking", "id", "tool_use_id", "content")
-    ]
-    return hash(tuple(marks))
+        for block in as_dicts(as_dict(value.get("message")).get("content")):
+            call = as_text(block.get("tool_use_id"))
+            if call is None:
+                continue
+            if len(self.callers) >= MAX_STRANDS:
+                self._note_beyond(offset)
+                return
+            strand.agents[call] = agent
+            self.callers.setdefault(agent, (strand, call))
 
 
 def _short(text: str) -> int:
