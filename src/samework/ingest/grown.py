@@ -1,9 +1,11 @@
 """A record that grew: a session that was ingested while it was written, and again when it went on, is one run.
 
 Two records are of one run where task, arm and the tool's own id, or without such an id the repeat that is named, are
-the same and one trajectory is a beginning of the other. The longer one stands, whichever came first. What was recorded
-beside the shorter one (tree, patch, tests, outcomes, invariants) is of an earlier moment, and is the longer one's only
-where nothing but the end was added. Refuses to guess where the trajectories part.
+the same and one trajectory is a beginning of the other. Where the task is but the name of a file, or the arm of one
+lacks the model, since the model had not yet replied, they are so too if the tool's id is the same and both began at the
+same time. The longer one stands, whichever came first. What was recorded beside the shorter one (tree, patch, tests,
+outcomes, invariants) is of an earlier moment, and is the longer one's only where nothing but the end was added. Refuses
+to guess where the trajectories part.
 """
 
 from __future__ import annotations
@@ -12,12 +14,15 @@ from typing import TYPE_CHECKING
 
 from samework.model.records import Damage
 from samework.store.sql import load
+from samework.text import storable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from samework.ingest.assembly import RunAssembly
-    from samework.ingest.index import KnownRun
+    from samework.ingest.identity import RunIdentity, SourceIdentity
+    from samework.ingest.index import Index, KnownRun
+    from samework.model.records import RunStart
     from samework.store.write import BatchWriter
 
 OWN_TABLES = ("event", "call", "call_usage", "token", "token_rank", "facet_digest", "manifest_field", "defect", "run")
@@ -27,6 +32,28 @@ _WORDS = {
     "run_tree": "a tree", "patch": "a patch", "test_report": "test reports", "run_outcome": "outcomes",
     "run_invariant": "invariants",
 }  # fmt: skip
+
+
+def held(index: Index, start: RunStart, facts: RunIdentity, source: SourceIdentity) -> list[KnownRun]:
+    """Held runs that a record may be a beginning of, or go on from."""
+    native_id = None if start.native_id is None else storable(start.native_id)
+    started = None if start.started is None else storable(start.started)
+    exact = index.same_session(facts.task, facts.arm, facts.repeat, start.layout, native_id)
+    begun = index.begun_with(start.layout, native_id, started)
+    others = [run for run in begun if run not in exact and _is_named_otherwise(run, start, facts, source)]
+    return [run for run in (*exact, *others) if facts.repeat in {None, run.repeat}]
+
+
+def _is_named_otherwise(run: KnownRun, start: RunStart, facts: RunIdentity, source: SourceIdentity) -> bool:
+    """Whether nobody named a run's task and arm other than this record's."""
+    if run.source is None or run.source[1] != source.given.sha256:
+        return False
+    is_named = start.task is not None or source.given.task is not None
+    if run.task != facts.task and (is_named or not run.is_named_by_file):
+        return False
+    short, long = sorted((run.arm, facts.arm), key=len)
+    lacks_model = not facts.is_arm_given and start.arm is None and start.agent is not None
+    return short == long or (lacks_model and short == storable(start.agent or "") and long.startswith(f"{short}/"))
 
 
 def longer(writer: BatchWriter, held: list[KnownRun], assembly: RunAssembly) -> KnownRun | None:

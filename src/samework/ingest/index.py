@@ -10,7 +10,9 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, Self
 
 from samework.canon.arguments import canonical_value
+from samework.ingest.identity import plain_name
 from samework.store.sql import load
+from samework.text import storable
 
 if TYPE_CHECKING:
     import duckdb
@@ -28,6 +30,7 @@ class KnownRun:
 
     native_id: the tool's own id of it. is_partial: a prediction that fits no run so far. is_folder: its source is a
     directory of its own; None for a run that was not met in this ingest. source: sha256 and settings, as it is stored.
+    started: as recorded. is_named_by_file: its task is the name of the file that it was first met in.
     """
 
     __slots__ = (
@@ -36,6 +39,7 @@ class KnownRun:
         "content",
         "has_trajectory",
         "is_folder",
+        "is_named_by_file",
         "is_partial",
         "key",
         "layout",
@@ -46,6 +50,7 @@ class KnownRun:
         "root",
         "run_id",
         "source",
+        "started",
         "task",
     )
 
@@ -67,6 +72,7 @@ class KnownRun:
         is_folder: bool | None = None,
         is_partial: bool = False,
         native_id: str | None = None,
+        started: str | None = None,
     ) -> None:
         self.key = key
         self.run_id = run_id
@@ -83,6 +89,8 @@ class KnownRun:
         self.is_folder = is_folder
         self.is_partial = is_partial
         self.native_id = native_id
+        self.started = started
+        self.is_named_by_file = task == storable(plain_name(path))
         self.source: tuple[bytes, bytes] | None = None
 
 
@@ -105,6 +113,7 @@ class Index:
         self.by_source: dict[tuple[bytes, bytes], list[KnownRun]] = {}
         self.by_folder: dict[str, list[KnownRun]] = {}
         self.by_native: dict[tuple[str, str, str, str], list[KnownRun]] = {}
+        self.by_start: dict[tuple[str, str | None, str], list[KnownRun]] = {}
         self.partial: dict[tuple[str, str], list[KnownRun]] = {}
         self.by_repeat: dict[tuple[str, str, str], list[KnownRun]] = {}
         self._lowest: dict[tuple[str, str], int] = {}
@@ -126,6 +135,7 @@ class Index:
                     path=row[10] or "",
                     native_id=row[13],
                     is_partial=not row[6] and row[14] in PARTIAL,
+                    started=row[15],
                 ),
                 (row[11], row[12]),
             )
@@ -149,6 +159,8 @@ class Index:
         self.by_folder.setdefault(folder_of(run.path), []).append(run)
         if run.native_id is not None and run.has_trajectory:
             self.by_native.setdefault((run.task, run.arm, run.layout, run.native_id), []).append(run)
+            if run.started is not None:
+                self.by_start.setdefault((run.layout, run.native_id, run.started), []).append(run)
         if run.is_partial:
             self.partial.setdefault((run.task, run.arm), []).append(run)
 
@@ -168,6 +180,7 @@ class Index:
             self.by_folder[folder_of(run.path)],
             self.by_source.get(run.source, []) if run.source is not None else [],
             self.by_native.get((run.task, run.arm, run.layout, run.native_id or ""), []),
+            self.by_start.get((run.layout, run.native_id, run.started or ""), []),
             self.partial.get((run.task, run.arm), []),
         ):
             if run in held:
@@ -207,6 +220,10 @@ class Index:
             return [run for run in held if repeat in {None, run.repeat}]
         held = [] if repeat is None else self.by_repeat.get((task, arm, repeat), [])
         return [run for run in held if run.has_trajectory and run.layout == layout and run.native_id is None]
+
+    def begun_with(self, layout: str, native_id: str | None, started: str | None) -> list[KnownRun]:
+        """Runs with a trajectory, of any task and arm, that a tool knows by this id and that began at this time."""
+        return [] if started is None else list(self.by_start.get((layout, native_id, started), []))
 
     def free_repeat(self, task: str, arm: str) -> str:
         """The smallest ordinal from 1 that no run of the task and arm has."""

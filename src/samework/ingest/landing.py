@@ -83,14 +83,15 @@ class Landing:
             return
         tree = self._tree(assembly)
         native_id = artifacts.text_or_none(assembly.start.native_id)
-        held = self.index.same_session(facts.task, facts.arm, facts.repeat, assembly.start.layout, native_id)
+        held = grown.held(self.index, assembly.start, facts, self.identity)
         whole = grown.longer(self.writer, held, assembly)
         if whole is not None and self._is_met_again(whole, assembly, tree, patch):
             return
         outgrown = grown.shorter(self.writer, held, assembly) if whole is None else None
-        prediction, waiting = self._prediction(assembly, facts, patch) if outgrown is None else (None, None)
+        grew_here = outgrown is not None and (outgrown.task, outgrown.arm) == (facts.task, facts.arm)
+        prediction, waiting = (None, None) if grew_here else self._prediction(assembly, facts, patch)
         key = assembly.key if assembly.key is not None else self.writer.next_key("run")
-        like = outgrown or prediction or waiting
+        like = outgrown if grew_here else prediction or waiting
         repeat = facts.repeat or (self.index.free_repeat(facts.task, facts.arm) if like is None else like.repeat)
         run_id = assembly.start.run_id or run_identity(facts.task, facts.arm, repeat, facts.content)
         known = KnownRun(
@@ -109,6 +110,7 @@ class Landing:
             is_folder=self.identity.is_folder,
             is_partial=is_partial,
             native_id=native_id,
+            started=artifacts.text_or_none(assembly.start.started),
         )
         self._artifacts(assembly, known, tree)
         self.writer.append("run", {name: [value] for name, value in self._run_row(assembly, known).items()})

@@ -184,3 +184,79 @@ def test_records_without_an_id_of_their_own_stay_apart(records: list[Path], tmp_
         path.write_bytes(path.read_bytes().replace(b'"native_id": "s-1", ', b""))
         store.ingest(path)
     assert len(store.runs()) == 3
+
+
+def claude(*turns: tuple[str, str | None, str, str]) -> bytes:
+    """A session of Claude Code: for each turn its id, the id that it hangs on, the prompt and the reply ("": none)."""
+    found: list[dict[str, object]] = []
+    for at, (name, parent, prompt, reply) in enumerate(turns):
+        base = {"sessionId": "s-1", "isSidechain": False, "timestamp": f"2026-01-01T00:00:{at:02}Z", "version": "2"}
+        asked = {"type": "user", "uuid": name, "parentUuid": parent, "message": {"role": "user", "content": prompt}}
+        usage = {"input_tokens": 1, "output_tokens": 10**at}
+        message = {"role": "assistant", "id": f"m-{name}", "model": "m", "content": reply, "usage": usage}
+        told = {"type": "assistant", "uuid": f"{name}-r", "parentUuid": name, "message": message}
+        found += [{**base, **asked}, *([{**base, **told}] if reply else [])]
+    return b"".join(json.dumps(line).encode() + b"\n" for line in found)
+
+
+FIRST, SECOND = ("u0", None, "one", "first"), ("u1", "u0-r", "two", "old")
+BACK, ON = ("u2", "u0-r", "two again", "new"), ("u3", "u1-r", "three", "old goes on")
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_a_session_that_went_back_is_the_same_runs_in_any_order(tmp_path: Path, order: tuple[int, ...]) -> None:
+    moments = (claude(FIRST, SECOND), claude(FIRST, SECOND, BACK), claude(FIRST, SECOND, BACK, ON))
+    store = sw.Store(empty_store(tmp_path / ".samework"))
+    for at in order:
+        path = tmp_path / f"{at}" / "s-1.jsonl"
+        path.parent.mkdir()
+        path.write_bytes(moments[at])
+        store.ingest(path)
+    runs = store.sql(
+        "select r.native_id, r.parent_native_id, r.n_events, sum(u.completion_tokens) from runs r"
+        " join call_usage u using (run_key) group by all order by all"
+    ).fetchall()
+    assert runs == [("s-1", None, 6, 1011), ("s-1/u2", "s-1", 4, 100)]
+    assert store.verify() == []
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize(
+    ("names", "earlier"),
+    [
+        (("checkpoint-1", "checkpoint-2"), claude(FIRST)),
+        (("s-1", "s-1"), claude((*FIRST[:3], ""))),
+        (("checkpoint-1", "checkpoint-2"), claude((*FIRST[:3], ""))),
+    ],
+    ids=["under-another-name", "before-the-first-reply", "both"],
+)
+def test_what_names_a_session_may_change_while_it_grows(
+    tmp_path: Path, names: tuple[str, str], earlier: bytes, order: tuple[int, int]
+) -> None:
+    store = sw.Store(empty_store(tmp_path / ".samework"))
+    for at in order:
+        path = tmp_path / f"{at}" / f"{names[at]}.jsonl"
+        path.parent.mkdir()
+        path.write_bytes((earlier, claude(FIRST, SECOND))[at])
+        store.ingest(path)
+    (run,) = store.runs()
+    assert (run.task, run.arm, run.repeat, run.n_steps) == (names[1], "claude-code/m", "1", 2)
+    assert store.verify() == []
+
+
+def test_records_that_a_person_named_apart_stay_apart(tmp_path: Path) -> None:
+    store = sw.Store(empty_store(tmp_path / ".samework"))
+    for name, data in (("a", claude(FIRST)), ("b", claude(FIRST, SECOND))):
+        path = tmp_path / f"{name}.jsonl"
+        path.write_bytes(data)
+        store.ingest(path, task=name)
+    assert len(store.runs()) == 2
+
+
+def test_a_session_that_began_at_another_time_is_another_one(tmp_path: Path) -> None:
+    store = sw.Store(empty_store(tmp_path / ".samework"))
+    for name, data in (("a", claude(FIRST)), ("b", claude(FIRST, SECOND).replace(b"00:00:00Z", b"00:00:09Z"))):
+        path = tmp_path / f"{name}.jsonl"
+        path.write_bytes(data)
+        store.ingest(path)
+    assert len(store.runs()) == 2
