@@ -225,7 +225,7 @@ def _start(program: Program, survey: Survey, strand: Strand) -> RunStart:
         parent_native_id=_parent_of(survey, strand),
         recorder=f"{program.name} {version or '(unknown version)'}",
         started=as_text(facts.get("timestamp")),
-        content_sha256=strand.sha256.hexdigest() if strand.agent is not None and len(survey.strands) > 1 else None,
+        content_sha256=strand.sha256.hexdigest() if strand.sha256 is not None and len(survey.strands) > 1 else None,
         extra=extra or None,
     )
 

@@ -68,7 +68,8 @@ class Strand:
     parent / cut: the strand it left, and the offset of the last record that it shares with it (-1: none). agent: id of
     a sub-agent, None for the main conversation. is_loose: no prompt followed yet, so its records are `aside` in its
     parent. uuid: of its first record. n_replies: replies of the model so far. n_messages: records of messages.
-    agents: id of the sub-agent that a call started, by the call's id. call: id of the call that started this one.
+    sha256: of a sub-agent's records. agents: id of the sub-agent that a call started, by the call's id. call: id of the
+    call that started this one.
     """
 
     def __init__(
@@ -85,7 +86,7 @@ class Strand:
         self.is_loose = is_loose
         self.ranges = Ranges()
         self.aside = Ranges()
-        self.sha256 = hashlib.sha256()
+        self.sha256 = None if agent is None else hashlib.sha256()
         self.uuid: str | None = None
         self.n_replies = 0
         self.last_reply: str | None = None

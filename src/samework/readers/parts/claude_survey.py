@@ -2,7 +2,8 @@
 
 A first pass over the file. Memory does not grow with it: a record is found as a parent, as an original, or as a part of
 a reply only while it is among the last 100,000 to 200,000; runs are kept as byte ranges. A prompt whose parent is
-further back goes on from the last message, and that is reported as a break.
+further back goes on from the last message, and that is reported as a break; of notes that hang further back than the
+last reply, the first 10,000 may precede a prompt that goes back.
 
 Declared rules, for no definition is published. A branch: a prompt whose parent lies before replies of the model, as the
 program writes it when one goes back and asks again, or that has no parent where there were replies; notes, commands and
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from samework.decode.jsonl import Line
 
 MAX_STRANDS = 256
-_MAX_PARTED = 10_000
+_MAX_PARTED = _MAX_LOOSE = 10_000
 _BEFORE_ALL = -1
 _FACTS = ("cwd", "version", "claude_code_version", "gitBranch", "timestamp", "model", "permissionMode")
 
@@ -69,6 +70,7 @@ class Survey:
         self._last_agent: Strand | None = None
         self._beyond = Strand()
         self._is_chained = self._is_compacted = False
+        self._n_loose = 0
 
     def look(self, line: Line) -> None:
         """Place one record."""
@@ -101,7 +103,7 @@ class Survey:
         if not strand.ranges.bounds:
             strand.uuid = as_text(value.get("uuid"))
         strand.take(line.offset, line.offset + len(line.raw))
-        if strand.agent is not None:
+        if strand.sha256 is not None:
             strand.sha256.update(line.raw)
         if value.get("type") == "assistant":
             self._reply(strand, value, line)
@@ -193,8 +195,9 @@ class Survey:
         """After a record to which the model had replied already: a prompt begins a branch, others may precede one."""
         if is_prompt(value):
             return self._begin(Strand(parent=place.strand, cut=place.offset))
-        if value.get("type") == "assistant" or has_results(value):
+        if value.get("type") == "assistant" or has_results(value) or self._n_loose >= _MAX_LOOSE:
             return place.strand
+        self._n_loose += 1
         return Strand(parent=place.strand, cut=place.offset, is_loose=True)
 
     def _after_loose(self, loose: Strand, value: dict[str, object]) -> Strand | None:
