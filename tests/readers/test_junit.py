@@ -154,6 +154,86 @@ def test_nested_suites_and_loose_cases_are_each_counted_once():
 
 
 @pytest.mark.parametrize(
+    ("header", "found"),
+    [
+        ('failures="0" errors="0"', None),
+        ('failures="1" errors="0"', "1 failures and 0 errors"),
+        ('failures="0" errors="1"', "0 failures and 1 errors"),
+        ('errors="1"', "1 errors"),
+        ('failures="one"', "one failures"),
+        ('skipped="1"', "1 skipped"),
+        ('disabled="1"', "1 disabled"),
+        ('disabled="0" skipped="0" skips="0"', None),
+    ],
+)
+@pytest.mark.parametrize("outer", [True, False])
+def test_a_header_that_counts_what_no_element_shows_leaves_the_report_incomplete(header, found, outer):
+    """Of any suite, and the inner ones are not counted twice."""
+    at, beneath = (header, "") if outer else ("", header)
+    report = report_of(
+        f'<testsuites tests="2" {at}><testsuite name="s" tests="2" {beneath}>{case("a")}{case("b")}</testsuite>'
+        "</testsuites>"
+    )
+    assert [result for _, result in outcomes(report)] == ["passed", "passed"]
+    assert report.incomplete_reason == ("count_mismatch" if found else None)
+    name = "" if outer else "s"
+    told = (f"suite {name!r}: its header says {found}, 0 are listed",) if found else ()
+    assert report.findings == told
+
+
+def test_counts_of_failures_are_those_of_all_suites_below_whichever_kind_a_writer_calls_them():
+    failed, broken = case("a", "<failure/>"), case("b", "<error/>")
+    inner = '<testsuite tests="1" failures="{}" errors="{}">{}</testsuite>'
+    for first, second, outer in (((1, 0), (0, 1), (1, 1)), ((1, 0), (1, 0), (2, 0))):
+        suites = inner.format(*first, failed) + inner.format(*second, broken)
+        whole = '<testsuites tests="2" failures="{}" errors="{}">{}</testsuites>'
+        assert report_of(whole.format(*outer, suites)).complete
+        assert report_of(whole.format(3, 0, suites)).incomplete_reason == "count_mismatch"
+        assert report_of(whole.format(0, 1, suites)).incomplete_reason == "count_mismatch"
+
+
+@pytest.mark.parametrize(
+    ("attributes", "child", "outcome"),
+    [
+        ('status="error"', "", "error"),
+        ('status="Failed"', "", "failed"),
+        ('status="fail"', "", "failed"),
+        ('status="run" result="failed"', "", "failed"),
+        ('status="run" result="completed"', "", "passed"),
+        ('status="notrun" result="suppressed"', "", "skipped"),
+        ('status="passed"', "<failure/>", "failed"),
+        ('status="failed"', "<skipped/>", "failed"),
+        ('status="timeout"', "", None),
+        ('status="timeout"', "<failure/>", "failed"),
+        ('status="passed" result="aborted"', "", None),
+        ("", "<rerunFailure/>", "failed"),
+        ("", "<rerunError/>", "error"),
+        ("", "<failure/><rerunError/>", "failed"),
+        ("", "<Failure/>", "failed"),
+        ("", '<x:failure xmlns:x="urn:x"/>', "failed"),
+        ("", "<inconclusive/>", None),
+        ("", "<properties/><system-out/><system-err/>", "passed"),
+    ],
+)
+def test_the_worst_that_is_said_of_a_test_is_its_outcome_and_what_is_not_known_is_none(attributes, child, outcome):
+    report = suite(case("t", child, extra=attributes))
+    assert outcomes(report) == ([("test_m.py::t", outcome)] if outcome else [])
+    assert report.incomplete_reason == (None if outcome else "unknown_outcome")
+
+
+def test_an_error_of_a_suite_is_a_node_and_leaves_the_report_incomplete():
+    report = report_of(f'<testsuite name="s" tests="1" errors="1">{case("t")}<error message="afterAll"/></testsuite>')
+    assert outcomes(report) == [("test_m::t", "passed"), ("s::<suite>", "error")]
+    assert (report.incomplete_reason, report.findings) == ("suite_error", ("suite 's' failed: afterAll",))
+
+
+def test_a_test_that_stands_in_no_suite_is_not_lost_in_silence():
+    report = report_of(f'<testsuite tests="1">{case("t")}<group>{case("u", "<failure/>")}</group></testsuite>')
+    assert report.incomplete_reason == "damaged_report"
+    assert "1 tests stand in no suite, and are not read" in report.findings
+
+
+@pytest.mark.parametrize(
     ("classname", "name", "file", "from_pytest", "node"),
     [
         ("tests.test_lib", "test_p[a.b::c]", "", True, "tests/test_lib.py::test_p[a.b::c]"),
