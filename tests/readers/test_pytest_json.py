@@ -79,12 +79,52 @@ def test_all_passed_and_collected_is_complete():
         ({"collectors": [{"nodeid": "u.py", "outcome": "skipped"}]}, "collection_failed"),
         ({"summary": {"total": 2, "collected": 2}}, "tests_omitted"),
         ({"summary": {"total": 1, "collected": 1, "rerun": 1}}, "rerun"),
+        ({"summary": {"total": 1, "collected": 1, "failed": 1}}, "count_mismatch"),
+        ({"summary": {"total": 1, "collected": 1, "passed": "1"}}, "count_mismatch"),
+        ({"exitcode": 1}, "contradiction"),
+        ({"summary": {"total": 0, "collected": 0}, "tests": []}, "no_tests"),
+        ({"summary": {"total": 0, "collected": 0}, "tests": [], "exitcode": 1}, "contradiction"),
     ],
 )
 def test_a_report_is_incomplete_by_any_one_rule(changes, reason):
     report = report_of(document(("t.py::a", "passed"), **changes))
     assert not report.complete
     assert report.incomplete_reason == reason
+
+
+def test_a_summary_that_counts_what_the_list_does_not_show_is_told():
+    report = report_of(document(("t.py::a", "passed"), summary={"total": 1, "collected": 1, "failed": 1}))
+    assert report.findings == ("summary says 1 failed, 0 are listed", "summary says 0 passed, 1 are listed")
+    summary = {"total": 2, "collected": 2, "passed": 1, "subtests passed": 1}
+    assert report_of(document(("t::a", "passed"), ("t::b", "subtests passed"), summary=summary)).complete
+
+
+def test_an_exit_code_without_failures_beside_one_leaves_the_report_incomplete():
+    report = report_of(document(("t.py::a", "failed")))
+    assert (outcomes(report), report.incomplete_reason) == ([("t.py::a", "failed")], "contradiction")
+    assert report_of(document(("t.py::a", "failed"), exitcode=1)).complete
+
+
+@pytest.mark.parametrize("exitcode", [0, 1])
+def test_a_test_whose_call_failed_did_not_pass(exitcode):
+    tests = [{"nodeid": "t.py::a", "outcome": "passed", "call": {"outcome": "failed"}}]
+    report = report_of(document(("t.py::a", "passed"), tests=tests, exitcode=exitcode))
+    assert (outcomes(report), report.incomplete_reason) == ([("t.py::a", "failed")], "contradiction")
+    assert "t.py::a: the outcome is passed, though its call failed" in report.findings
+
+
+@pytest.mark.parametrize(
+    ("whole", "key"),
+    [
+        ('"outcome": "passed"', '"outcome": "failed", "outcome": "passed"'),
+        ('"tests": ', '"tests": [{"nodeid": "t.py::b", "outcome": "failed"}], "tests": '),
+    ],
+)
+def test_a_key_that_stands_twice_leaves_the_report_incomplete(whole, key):
+    text = json.dumps(document(("t.py::a", "passed")))
+    (report,) = READER.read(BytesSource("report.json", text.replace(whole, key).encode()))
+    assert (report.complete, report.incomplete_reason) == (False, "repeated_key")
+    assert any("occurs twice" in finding for finding in report.findings)
 
 
 def test_a_failing_collector_is_a_node_with_an_error():

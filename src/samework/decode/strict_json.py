@@ -108,6 +108,11 @@ def loads_checked(data: bytes | str, limits: Limits = DEFAULT) -> tuple[object, 
     return _decode(raw, limits, decoder), findings
 
 
+def has_repeated(findings: list[str]) -> bool:
+    """Whether what `loads_checked` found is that a key occurs twice, so that a value of it is nowhere."""
+    return any(REPEATED in finding for finding in findings)
+
+
 def loads_reported(data: bytes, limits: Limits = DEFAULT) -> tuple[object, list[str]]:
     """As `loads_checked`, at the speed of `loads` for text that has nothing to report.
 

@@ -1,16 +1,20 @@
 """Reports of pytest-json-report: one report, each node with its outcome, and whether the report is complete.
 
-A report is complete iff exit code 0 or 1, no collector failed or was skipped, `summary.total` equals
-`summary.collected`, and nothing was rerun. Refuses to fill in what a report lost: a rerun test has no outcome here.
+A report is complete iff it lists tests, the exit code is 0, or 1 where a test of it failed, no collector failed or was
+skipped, `summary.total` equals `summary.collected`, the summary counts each outcome as the list does, no outcome is
+contradicted by a phase of its test, no key stands twice in one object, and nothing was rerun. A test whose call failed
+did not pass, whatever its outcome says. Refuses to fill in what a report lost: a rerun test has no outcome here.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from samework.canon.node_ids import masked_ids
 from samework.decode.document import read_document_checked
+from samework.decode.strict_json import has_repeated
 from samework.errors import DamagedRecord
 from samework.model.reader import Evidence
 from samework.model.records import NodeOutcome, SuiteReport
@@ -66,17 +70,16 @@ def _has_own_keys(head: bytes) -> bool:
 
 
 def _report(document: dict[str, object], summary: dict[str, object], findings: list[str]) -> SuiteReport:
+    is_repeated = has_repeated(findings)
     nodes = _Nodes(findings)
     for test in _objects(document, "tests", findings):
         nodes.add_test(test)
     for collector in _objects(document, "collectors", findings):
         nodes.add_collector(collector)
     exit_code = _whole(document.get("exitcode"))
-    reason = _incomplete_reason(exit_code, summary, nodes)
+    findings += [*_miscounted(summary, nodes), *_contradicting(exit_code, nodes)]
+    reason = "repeated_key" if is_repeated else _incomplete_reason(exit_code, summary, nodes)
     outcomes = nodes.outcomes()
-    _compare_counts(summary, nodes, findings)
-    if exit_code == 1 and not any(outcome.outcome in _FAILING for outcome in outcomes):
-        findings.append("exit code 1, yet no test or collector of the report failed")
     return SuiteReport(
         outcomes=outcomes,
         complete=reason is None,
@@ -89,7 +92,8 @@ def _report(document: dict[str, object], summary: dict[str, object], findings: l
     )
 
 
-_FAILING = frozenset({NodeResult.FAILED, NodeResult.ERROR, NodeResult.XPASSED})
+_FAILING = frozenset({NodeResult.FAILED, NodeResult.ERROR})
+_NO_OUTCOMES = frozenset({"total", "collected", "deselected"})
 
 
 class _Nodes:
@@ -99,6 +103,8 @@ class _Nodes:
         self.findings = findings
         self.seen: list[tuple[str, NodeResult, str | None]] = []
         self.n_tests = 0
+        self.words: Counter[str] = Counter()
+        self.n_contradicted = 0
         self.n_rerun = 0
         self.n_unknown = 0
         self.n_bad_collectors = 0
@@ -110,6 +116,7 @@ class _Nodes:
         if not isinstance(node, str) or not isinstance(word, str):
             self._unknown("an entry of `tests` has no nodeid or no outcome")
             return
+        self.words[word] += 1
         if word == "rerun":
             self.n_rerun += 1
             self.findings.append(f"{shortened(node, 200)}: rerun, the final outcome is not in the report")
@@ -119,6 +126,10 @@ class _Nodes:
             self._unknown(f"{shortened(node, 200)}: unknown outcome {shortened(word, 40)!r}")
             return
         phase = _failed_phase(test)
+        if phase is None and _phase_outcome(test.get("call")) == "failed" and result not in _FAILING:
+            self.n_contradicted += 1
+            self.findings.append(f"{shortened(node, 200)}: the outcome is {result}, though its call failed")
+            result = NodeResult.FAILED
         self.seen.append((node, NodeResult.ERROR if phase else result, phase))
 
     def add_collector(self, collector: dict[str, object]) -> None:
@@ -176,14 +187,33 @@ def _incomplete_reason(exit_code: int | None, summary: dict[str, object], nodes:
         (nodes.n_rerun > 0 or bool(summary.get("rerun")), "rerun"),
         (nodes.n_unknown > 0, "unknown_outcome"),
         (total != nodes.n_tests, "tests_omitted"),
+        (nodes.n_contradicted > 0 or bool(_contradicting(exit_code, nodes)), "contradiction"),
+        (bool(_miscounted(summary, nodes)), "count_mismatch"),
+        (not nodes.seen, "no_tests"),
     )
     return next((reason for holds, reason in rules if holds), None)
 
 
-def _compare_counts(summary: dict[str, object], nodes: _Nodes, findings: list[str]) -> None:
+def _contradicting(exit_code: int | None, nodes: _Nodes) -> list[str]:
+    """A sentence where the exit code and the tests tell of different sessions."""
+    has_failing = any(result in _FAILING for _, result, _ in nodes.seen)
+    if exit_code == 1 and not has_failing:
+        return ["exit code 1, yet no test or collector of the report failed"]
+    return ["exit code 0, yet a test or collector of the report failed"] if exit_code == 0 and has_failing else []
+
+
+def _miscounted(summary: dict[str, object], nodes: _Nodes) -> list[str]:
+    """What the summary counts otherwise than the list, in sentences; it names each outcome that occurred, or none."""
     total = _whole(summary.get("total"))
-    if total is not None and total != nodes.n_tests:
-        findings.append(f"summary says {total} tests, {nodes.n_tests} are listed")
+    counts = {word: count for word, count in summary.items() if word not in _NO_OUTCOMES}
+    claimed = [("tests", total, nodes.n_tests)] if total is not None else []
+    if counts and nodes.n_tests:
+        claimed += [(word, _whole(counts.get(word, 0)), nodes.words[word]) for word in {**counts, **nodes.words}]
+    return [
+        f"summary says {'something else' if count is None else count} {shortened(word, 40)}, {listed} are listed"
+        for word, count, listed in claimed
+        if count != listed
+    ]
 
 
 def _objects(document: dict[str, object], key: str, findings: list[str]) -> list[dict[str, object]]:
