@@ -46,6 +46,10 @@ def test_what_pytest_says_beneath_a_status_is_kept():
         ("skipped", "xfailed", "xfailed"),
         ("passed", "xpassed", "xpassed"),
         ("passed", "error", "error"),
+        ("passed", "failed", None),
+        ("passed", "timedOut", None),
+        ("skipped", "call_failed", None),
+        ("failed", "timedOut", "failed"),
         ("other", "xfailed", "xfailed"),
         ("broken", "xpassed", None),
         (None, "xfailed", None),
@@ -127,6 +131,11 @@ def test_a_summary_that_counts_a_status_otherwise_leaves_the_report_incomplete()
     report = report_of(READER, document(tests, passed=0, failed=1))
     assert report.incomplete_reason == "count_mismatch"
     assert "the summary says 1 failed, 0 are listed" in report.findings
+
+
+def test_a_key_that_stands_twice_leaves_the_report_incomplete():
+    text = document([{"name": "a", "status": "passed"}]).replace('"status":', '"status": "failed", "status":')
+    assert report_of(READER, text).incomplete_reason == "repeated_key"
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,10 @@ def document(files: dict[str, list[dict[str, object]]], **more: object) -> str:
         {"name": name, "status": "passed" if tests else "failed", "assertionResults": tests}
         for name, tests in files.items()
     ]
-    total = sum(map(len, files.values()))
-    return json.dumps({"numPassedTests": 0, "numTotalTests": total, "success": True, "testResults": results, **more})
+    listed = [test["status"] for tests in files.values() for test in tests]
+    counts = {"numPassedTests": listed.count("passed"), "numTotalTests": len(listed)}
+    is_success = "failed" not in listed and all(files.values())
+    return json.dumps({**counts, "success": is_success, "testResults": results, **more})
 
 
 def test_ids_do_not_hold_the_place_of_the_checkout():
@@ -47,7 +49,7 @@ def test_each_status_has_its_outcome():
     assert [result for (result,) in found.values()] == ["passed", "failed", *["skipped"] * 4]
 
 
-@pytest.mark.parametrize("more", [{"retryReasons": ["e"]}, {"invocations": 2}])
+@pytest.mark.parametrize("more", [{"retryReasons": ["e"]}, {"invocations": 2}, {"failureMessages": ["e"]}])
 def test_a_test_that_passed_on_a_retry_is_flaky(more):
     assert outcomes(report_of(READER, document({"/a.js": [case("x", **more)]}))) == {"a.js::x": ["failed", "passed"]}
 
@@ -65,10 +67,35 @@ def test_a_file_that_did_not_run_is_an_error_of_its_own():
         ({"numTotalTests": 2}, "count_mismatch"),
         ({"wasInterrupted": True}, "interrupted"),
         ({"numRuntimeErrorTestSuites": 1}, "collection_failed"),
+        ({"numRuntimeErrorTestSuites": 0, "numTotalTestSuites": 1, "numFailedTestSuites": 0}, None),
+        ({"numRuntimeErrorTestSuites": 0, "numTotalTestSuites": 2}, "count_mismatch"),
+        ({"numTotalTestSuites": 2}, None),  # Vitest counts describe blocks
+        ({"numFailedTests": 1}, "count_mismatch"),
+        ({"numPassedTests": 0}, "count_mismatch"),
+        ({"numFailedTestSuites": 1}, "count_mismatch"),
+        ({"success": False}, "count_mismatch"),
     ],
 )
 def test_a_report_that_lost_something_is_incomplete(more, reason):
     assert report_of(READER, document({"/a.js": [case("x")]}, **more)).incomplete_reason == reason
+
+
+def test_a_report_that_calls_a_failure_a_success_is_incomplete():
+    report = report_of(READER, document({"/a.js": [case("x", "failed")]}, success=True))
+    assert (report.incomplete_reason, report.findings) == ("count_mismatch", ("success is true, a failure is listed",))
+
+
+@pytest.mark.parametrize("more", [{"status": "failed"}, {"message": "afterAll"}, {"failureMessage": "afterAll"}])
+def test_a_file_that_failed_beside_its_tests_is_an_error_of_its_own(more):
+    file = {"name": "/w/a.js", "status": "passed", "message": "", "assertionResults": [case("x")], **more}
+    report = report_of(READER, document({"/w/a.js": [case("x")]}, testResults=[file], success=False))
+    assert outcomes(report) == {"a.js::x": ["passed"], "a.js::<file>": ["error"]}
+    assert report.incomplete_reason == "file_failed"
+
+
+def test_a_key_that_stands_twice_leaves_the_report_incomplete():
+    text = document({"/a.js": [case("x")]}).replace('"status": "passed"', '"status": "failed", "status": "passed"')
+    assert report_of(READER, text).incomplete_reason == "repeated_key"
 
 
 def test_a_status_without_an_outcome_leaves_the_report_incomplete():

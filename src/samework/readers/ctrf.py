@@ -2,10 +2,11 @@
 
 `passed`, `failed` and `skipped` are what they say; `pending` is a test that did not run, so skipped; `other` has no
 outcome here, and leaves the report incomplete; so does an attempt without one. The raw status tells more of a status,
-and never better: `failed` stays so, or is an error. A test that passed after retries keeps its earlier outcomes: it is
-flaky, not passed. The plugin of pytest lists a test once for all its parameters, with the outcome of the first, and
-calls the others retries; what became of these is unknown. Complete iff the summary counts as many tests as are listed,
-of each status, and no attempt is without its outcome. Refuses what has no `results`.
+and never better: `failed` stays so, or is an error, and where only it tells of a failure there is no outcome. A test
+that passed after retries keeps its earlier outcomes: it is flaky, not passed. The plugin of pytest lists a test once
+for all its parameters, with the outcome of the first, and calls the others retries; what became of these is unknown.
+Complete iff the summary counts as many tests as are listed, of each status, no attempt is without its outcome, and no
+key stands twice in one object. Refuses what has no `results`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING
 from samework.canon.report_nodes import NodeList
 from samework.decode.document import read_document_checked
 from samework.decode.shapes import as_count, as_dict, as_list, as_name, as_text
+from samework.decode.strict_json import has_repeated
 from samework.errors import DamagedRecord
 from samework.model.reader import Evidence
 from samework.model.words import NodeResult
@@ -41,6 +43,7 @@ _RESULTS = {
     "pending": NodeResult.SKIPPED,
 }
 _BROKEN = frozenset({"error", "setup_failed", "teardown_failed"})
+_FAILED = frozenset({"failed", "failure", "call_failed", "broken", "timedout", "timeout", "interrupted", "crashed"})
 _EXPECTED = {
     ("passed", "xfailed"): NodeResult.XFAILED,
     ("skipped", "xfailed"): NodeResult.XFAILED,
@@ -99,6 +102,7 @@ def _report(results: dict[str, object], findings: list[str]) -> SuiteReport:
     differing = _differing(summary, tests)
     nodes.findings += differing
     rules = (
+        (has_repeated(findings), "repeated_key"),
         (n_unknown > 0 or n_unlisted > 0, "unknown_outcome"),
         (claimed is None, "count_unrecorded"),
         (claimed != len(tests) or bool(differing), "count_mismatch"),
@@ -162,6 +166,8 @@ def _result(test: dict[str, object]) -> NodeResult | None:
     if raw in _BROKEN:
         return NodeResult.ERROR
     status = as_text(test.get("status")) or ""
+    if status != "failed" and raw.lower() in _FAILED:
+        return None
     return _EXPECTED.get((status, raw)) or _RESULTS.get(status)
 
 

@@ -1,20 +1,24 @@
 """Reports of `jest --json` (Vitest writes the same): test files with the tests of each.
 
 The format has absolute paths; ids are relative to the directory that all test files share, so that a checkout in
-another place is the same suite. A file that could not run is a node `file::<collection>`. `pending`, `todo` and
-`disabled` did not run: skipped. A test that passed after a retry keeps its failure: it is flaky. Complete iff the
-counts are those of the tests listed, every file ran, and the run was not interrupted.
+another place is the same suite. A file that could not run is a node `file::<collection>`, one that failed though none
+of its tests did (in `afterAll`) a node `file::<file>`. `pending`, `todo` and `disabled` did not run: skipped. A test
+that passed after a retry keeps its failure: it is flaky. Complete iff the counts are those of the tests and files
+listed, `success` says what they say, every file ran to its end, no key stands twice in one object, and the run was not
+interrupted.
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from samework.canon.report_nodes import NodeList
 from samework.decode.document import read_document_checked
 from samework.decode.shapes import as_count, as_dict, as_dicts, as_list, as_name, as_text
+from samework.decode.strict_json import has_repeated
 from samework.errors import DamagedRecord
 from samework.model.reader import Evidence
 from samework.model.words import NodeResult
@@ -69,28 +73,62 @@ def _report(document: dict[str, object], findings: list[str]) -> SuiteReport:
     files = as_dicts(document.get("testResults"))
     paths = [(as_name(file.get("name")) or "").replace("\\", "/") for file in files]
     shared = _shared_folder(paths)
-    n_listed = n_unknown = n_broken = 0
+    listed: Counter[str | None] = Counter()
+    n_unknown = n_broken = n_failed = 0
     for file, path in zip(files, paths, strict=True):
         name = path[len(shared) :]
         tests = as_list(file.get("assertionResults"))
-        n_listed += len(tests)
+        words = [as_text(as_dict(test).get("status")) for test in tests]
+        listed.update(words)
         n_unknown += sum(not _add(nodes, name, as_dict(test)) for test in tests)
-        if not tests and file.get("status") == "failed":
-            n_broken += 1
-            nodes.add(f"{name}::<collection>", NodeResult.ERROR, "collection")
+        if "failed" in words or not _is_failed(file):
+            continue
+        n_broken += not tests
+        n_failed += bool(tests)
+        where, phase = ("file", "file") if tests else ("collection", "collection")
+        nodes.add(f"{name}::<{where}>", NodeResult.ERROR, phase)
     total = as_count(document.get("numTotalTests"))
-    if total is not None and total != n_listed:
-        nodes.findings.append(f"{total} tests are counted, {n_listed} are listed")
+    differing = _differing(document, listed, len(files), has_failing=bool(listed["failed"] or n_broken or n_failed))
+    nodes.findings += differing
     rules = (
+        (has_repeated(findings), "repeated_key"),
         (len(files) != len(as_list(document.get("testResults"))), "damaged_report"),
         (document.get("wasInterrupted") is True, "interrupted"),
         (bool(n_broken or as_count(document.get("numRuntimeErrorTestSuites"))), "collection_failed"),
+        (n_failed > 0, "file_failed"),
         (n_unknown > 0, "unknown_outcome"),
         (total is None, "count_unrecorded"),
-        (total != n_listed, "count_mismatch"),
+        (bool(differing), "count_mismatch"),
     )
     reason = next((reason for holds, reason in rules if holds), None)
     return nodes.report(Jest.name, reason, runner="jest", n_collected=total)
+
+
+def _is_failed(file: dict[str, object]) -> bool:
+    """A message is that of a failure: Jest leaves it empty where all passed."""
+    message = as_text(file.get("failureMessage")) or as_text(file.get("message"))
+    return file.get("status") == "failed" or bool(message)
+
+
+def _differing(
+    document: dict[str, object], listed: Counter[str | None], n_files: int, *, has_failing: bool
+) -> list[str]:
+    """What the report says of itself that the files and tests listed do not bear out, in sentences."""
+    claims = [("numTotalTests", "tests", listed.total())]
+    claims += [(f"num{word.title()}Tests", word, listed[word]) for word in ("passed", "failed")]
+    if "numRuntimeErrorTestSuites" in document:  # Vitest, which has none, counts describe blocks as suites
+        claims.append(("numTotalTestSuites", "files", n_files))
+    found = [
+        f"{count} {what} are counted, {n_listed} are listed"
+        for key, what, n_listed in claims
+        if (count := as_count(document.get(key))) is not None and count != n_listed
+    ]
+    success, n_suites = document.get("success"), as_count(document.get("numFailedTestSuites"))
+    if isinstance(success, bool) and success is has_failing:
+        found.append(f"success is {str(success).lower()}, {'a' if has_failing else 'no'} failure is listed")
+    if n_suites is not None and bool(n_suites) is not has_failing:
+        found.append(f"{n_suites} suites are counted as failed, {'a' if has_failing else 'no'} failure is listed")
+    return found
 
 
 def _add(nodes: NodeList, file: str, test: dict[str, object]) -> bool:
@@ -104,7 +142,9 @@ def _add(nodes: NodeList, file: str, test: dict[str, object]) -> bool:
         return False
     node = "::".join((file, *titles, title))
     invocations = as_count(test.get("invocations"))
-    if result is NodeResult.PASSED and (as_list(test.get("retryReasons")) or (invocations or 1) > 1):
+    # Vitest keeps the messages of the attempts that failed.
+    is_retried = as_list(test.get("retryReasons")) or as_list(test.get("failureMessages")) or (invocations or 1) > 1
+    if result is NodeResult.PASSED and is_retried:
         nodes.add(node, NodeResult.FAILED, "flaky")
     nodes.add(node, result)
     return True

@@ -206,7 +206,7 @@ def _miscounted(summary: dict[str, object], nodes: _Nodes) -> list[str]:
     """What the summary counts otherwise than the list, in sentences; it names each outcome that occurred, or none."""
     total = _whole(summary.get("total"))
     counts = {word: count for word, count in summary.items() if word not in _NO_OUTCOMES}
-    claimed = [("tests", total, nodes.n_tests)] if total is not None else []
+    claimed: list[tuple[str, int | None, int]] = [] if total is None else [("tests", total, nodes.n_tests)]
     if counts and nodes.n_tests:
         claimed += [(word, _whole(counts.get(word, 0)), nodes.words[word]) for word in {**counts, **nodes.words}]
     return [
