@@ -73,6 +73,13 @@ def test_a_binary_that_broke_off_leaves_the_report_incomplete():
     assert report.incomplete_reason == "not_all_ran"
 
 
+@pytest.mark.parametrize("said", [[event("fail", "T")], [event("pass", "T"), event("output", Output="FAIL\n")]])
+def test_a_package_that_passed_beside_a_failure_leaves_the_report_incomplete(said):
+    report = report_of(READER, lines(event("run", "T"), *said, event("pass")))
+    assert report.incomplete_reason == "contradiction"
+    assert report.findings == ("1 packages passed that printed FAIL or had a failing test",)
+
+
 def test_a_package_that_ran_to_its_end_and_failed_is_complete():
     said = [event("run", "T"), event("pass", "T"), event("output", Output="PASS\n")]
     report = report_of(READER, lines(*said, event("output", Output="FAIL\tex/p\t0.01s\n"), event("fail")))

@@ -39,9 +39,13 @@ def finish(status: int) -> dict[str, object]:
     ],
 )
 def test_the_phases_of_a_test_make_its_outcome(said, result):
-    report = report_of(READER, lines(START, *phases("t.py::a", *said), finish(1)))
+    status = int(result in {"failed", "error"})
+    report = report_of(READER, lines(START, *phases("t.py::a", *said), finish(status)))
     assert outcomes(report) == {"t.py::a": [result]}
-    assert report.complete
+    assert (report.complete, report.exit_code) == (True, status)
+    assert report_of(READER, lines(START, *phases("t::a", *said), finish(1 - status))).incomplete_reason == (
+        "contradiction"
+    )
     assert report.runner == "pytest 9.2.0"
 
 
@@ -143,6 +147,29 @@ def test_the_end_of_an_attempt_that_is_run_again_is_no_outcome():
 def test_a_log_that_lost_something_is_incomplete(tail, reason):
     report = report_of(READER, lines(START, *phases("t::a", "passed", "passed", "passed"), *tail))
     assert report.incomplete_reason == reason
+
+
+@pytest.mark.parametrize(
+    ("statuses", "reason", "exit_code"),
+    [
+        ((0, 0), None, 0),
+        ((0, None), "exit_code_unrecorded", 0),
+        ((None, 0), "exit_code_unrecorded", 0),
+        ((2, 0), "exit_code_2", 2),
+        ((0, 1), "contradiction", 1),
+    ],
+)
+def test_each_session_of_a_log_has_to_finish(statuses, reason, exit_code):
+    said = phases("t::a", "passed", "passed", "passed")
+    sessions = [[START, *said, *([] if status is None else [finish(status)])] for status in statuses]
+    report = report_of(READER, lines(*sessions[0], *sessions[1]))
+    assert (report.incomplete_reason, report.exit_code) == (reason, exit_code)
+
+
+def test_a_key_that_stands_twice_leaves_the_log_incomplete():
+    text = lines(START, *phases("t::a", "passed", "passed", "passed"), finish(0)).decode()
+    for key in ('"outcome": "failed", "outcome":', '"outcome" : "failed", "outcome" :'):
+        assert report_of(READER, text.replace('"outcome":', key)).incomplete_reason == "damaged_report"
 
 
 def test_a_file_without_reports_is_refused():

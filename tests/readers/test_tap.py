@@ -27,6 +27,25 @@ def test_points_and_directives_have_their_outcomes():
     assert report.complete
 
 
+@pytest.mark.parametrize(
+    ("remark", "finding"),
+    [
+        ("# fail 1", None),
+        ("# pass 7", None),
+        ("# fail  2", "a remark counts 2 failures, 1 are listed"),
+        ("# failed 3 of 4 tests", "a remark counts 3 failures, 1 are listed"),
+        ("# cancelled 2", "a remark counts 2 failures, 1 are listed"),
+        ("# Looks like you failed 2 tests of 2.", "a remark counts 2 failures, 1 are listed"),
+        ("# Looks like your test exited with 255 just after 2.", "Looks like your test exited with 255 just after 2."),
+    ],
+)
+def test_a_remark_that_knows_of_more_failures_leaves_the_report_incomplete(remark, finding):
+    report = report_of(READER, f"1..2\nok 1 - a\nnot ok 2 - b\n{remark}\n")
+    assert outcomes(report) == {"a": ["passed"], "b": ["failed"]}
+    assert report.incomplete_reason == ("count_mismatch" if finding else None)
+    assert report.findings == ((finding,) if finding else ())
+
+
 def test_a_subtest_lies_below_its_point():
     text = "TAP version 14\n# Subtest: f\n    ok 1 - x\n    not ok 2 - y\n    1..2\nnot ok 1 - f\nok 2 - g\n1..2\n"
     report = report_of(READER, text)

@@ -25,6 +25,8 @@ _STRIDE, _SAMPLED_RUN = 6, b"000"  # nineteen digits cover three samples at a di
 _HEAD_BYTES = 1 << 16
 _AFTER_RUN = re.compile(rb"[^0]")
 _KEY_END = b'":'
+_BLANK_BEFORE_COLON, _AFTER_KEY = (b" :", b"\t:", b"\r:", b"\n:"), re.compile(rb'"[ \t\r\n]+:')
+_ESCAPED_KEY_END = (rb"\u0022", rb"\u003a", rb"\u003A")
 # A string that has no end goes to the end of the text: else each quote in it would be tried as a beginning.
 _STRUCTURE = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 
@@ -129,11 +131,18 @@ def loads_reported(data: bytes, limits: Limits = DEFAULT) -> tuple[object, list[
     except (orjson.JSONDecodeError, orjson.JSONEncodeError):
         return loads_checked(data, limits)
     # Most programs write as compactly, and then there is nothing to count.
-    if written != data and data.count(_KEY_END) > written.count(_KEY_END):
+    if written != data and (data.count(_KEY_END) > written.count(_KEY_END) or _may_hide_keys(data)):
         return loads_checked(data, limits)
     if len(data) > 2 * limits.max_depth and _is_too_deep(data, value, limits):
         raise _too_deep(0, limits)
     return value, []
+
+
+def _may_hide_keys(data: bytes) -> bool:
+    """True where ends of keys cannot be counted: blanks before a colon, or a string that is written with more."""
+    if any(escape in data for escape in _ESCAPED_KEY_END):
+        return True
+    return any(blank in data for blank in _BLANK_BEFORE_COLON) and _AFTER_KEY.search(data) is not None
 
 
 def first_value(text: str, start: int, limits: Limits = DEFAULT) -> tuple[object, int]:

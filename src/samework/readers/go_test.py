@@ -1,11 +1,12 @@
 """Reports of `go test -json`: an event a line, a node for each test and subtest, one for a package that broke.
 
 A package that fails though none of its tests failed is a node `package::<package>` of its own: it did not build, or it
-was killed. A test that ran and got no result has none here. Complete iff every package and every test that began has
-an end, all were built, and no test binary broke off: one that ran to its end prints PASS or FAIL on a line of its own,
-one that panicked, ran out of time or was killed does not, and what it had still to run is absent. Without a package
-(`go tool test2json` alone) tests go by their names. The log does not say which packages were asked for, nor that
-`-failfast` held tests back. Refuses lines that are no events: they are damage, and leave the report incomplete.
+was killed. A test that ran and got no result has none here. Complete iff every package and every test that began has an
+end, all were built, and no test binary broke off: one that ran to its end prints PASS or FAIL on a line of its own, one
+that panicked, ran out of time or was killed does not, and what it had still to run is absent; and no package passed
+that printed FAIL or had a failing test. Without a package (`go tool test2json` alone) tests go by their names. The log
+does not say which packages were asked for, nor that `-failfast` held tests back. Refuses lines that are no events: they
+are damage, and leave the report incomplete.
 """
 
 from __future__ import annotations
@@ -114,6 +115,7 @@ class _Reading:
         self.n_unbuilt = 0
         self.n_broken_off = 0
         self.n_benchmarks = 0
+        self.n_contradicting = 0
 
     def event(self, event: dict[str, object]) -> bool:
         """One event; False where it is none."""
@@ -165,6 +167,7 @@ class _Reading:
         said, has_failing = self.said.pop(package, None), package in self.failing
         self.failing.discard(package)
         if action != "fail":
+            self.n_contradicting += has_failing or (said or "").startswith("FAIL")
             # Go writes no end of a benchmark that printed its numbers; none failed where the package passed.
             self.n_benchmarks += len(self.benchmarks.pop(package, ()))
             return
@@ -185,6 +188,8 @@ class _Reading:
             nodes.findings.append(f"{len(running)} tests began and have no end: {named}")
         if self.n_broken_off:
             nodes.findings.append(f"{self.n_broken_off} packages broke off before all of their tests ran")
+        if self.n_contradicting:
+            nodes.findings.append(f"{self.n_contradicting} packages passed that printed FAIL or had a failing test")
         if self.n_benchmarks:
             nodes.findings.append(f"{self.n_benchmarks} benchmarks have no outcome of their own")
         unended = [package for package, end in self.packages.items() if end is None]
@@ -194,6 +199,7 @@ class _Reading:
             (self.n_damaged > 0, "damaged_report"),
             (self.n_unbuilt > 0, "collection_failed"),
             (bool(running or unended or self.n_broken_off), "not_all_ran"),
+            (self.n_contradicting > 0, "contradiction"),
         )
         return nodes.report(
             GoTest.name, next((reason for holds, reason in rules if holds), None), runner="go test", exit_code=None

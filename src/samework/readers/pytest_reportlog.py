@@ -2,9 +2,9 @@
 
 A test fails in its call, breaks in set-up or tear-down; an outcome `rerun` is kept beside the final one, for the test
 disagreed with itself. A subtest that failed fails its test, and no other counts. A test that was set up and torn down
-and never called has no outcome. Complete iff the session finished with exit status 0 or 1, no collector failed or was
-skipped, and every test was called and torn down. The log does not say how many
-tests were collected, so a session stopped by `-x` or `--maxfail` is told by its short list alone.
+and never called has no outcome. Complete iff each session finished, with exit status 0 where no test of it failed and
+1 where one did, no collector failed or was skipped, and every test was called and torn down. The log does not say how
+many tests were collected, so a session stopped by `-x` or `--maxfail` is told by its short list alone.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from samework.model.records import Record, SuiteReport
 
 _CRASHED = re.compile(r"worker '[^']*' crashed while running")
+_FAILING = frozenset({NodeResult.FAILED, NodeResult.ERROR})
 _OUTCOMES = frozenset({"passed", "failed", "skipped", "rerun"})
 _TYPE = "$report_type"
 _OLD_TYPE = "_report_type"  # of subtests, as the plugin of older pytest versions wrote it
@@ -74,6 +75,10 @@ class _Reading:
         self.n_subtests = 0
         self.version: str | None = None
         self.exit_status: int | None = None
+        self.is_open = True
+        self.n_unfinished = 0
+        self.n_contradicting = 0
+        self.n_told = 0  # observations of the sessions that finished
         self.nodes = NodeList()
         self.open: dict[str, tuple[NodeResult | None, str | None]] = {}
         self.rerun: set[str] = set()
@@ -87,8 +92,10 @@ class _Reading:
         self.n_reports += 1
         if kind == "SessionStart":
             self.version = as_name(report.get("pytest_version"))
+            self.n_unfinished += self.is_open and self.n_reports > 1
+            self.is_open = True
         elif kind == "SessionFinish":
-            self.exit_status = as_count(report.get("exitstatus"))
+            self._finish(as_count(report.get("exitstatus")))
         elif kind == "CollectReport":
             self._collector(report)
         elif kind == "TestReport":
@@ -98,6 +105,18 @@ class _Reading:
         else:
             return kind == "WarningMessage"
         return True
+
+    def _finish(self, status: int | None) -> None:
+        """The end of a session; of several the worst status counts."""
+        self.is_open = status is None
+        if status is None:
+            return
+        if self.exit_status in {None, 0, 1}:
+            self.exit_status = max(status, self.exit_status or 0)
+        told = self.nodes.seen[self.n_told :]
+        has_failing = any(result in _FAILING and detail != "rerun" for _, result, detail in told)
+        self.n_contradicting += status in {0, 1} and has_failing is not (status == 1)
+        self.n_told = len(self.nodes.seen)
 
     def _subtest(self, report: dict[str, object]) -> bool:
         node, word = as_text(report.get("nodeid")), as_text(report.get("outcome"))
@@ -163,12 +182,15 @@ class _Reading:
             nodes.findings.append(f"{len(self.open)} tests were not torn down: {named}")
         if self.n_uncalled:
             nodes.findings.append(f"{self.n_uncalled} tests were torn down without a call")
+        if self.n_contradicting:
+            nodes.findings.append(f"{self.n_contradicting} sessions have an exit status that their tests contradict")
         rules = (
             (self.n_damaged > 0, "damaged_report"),
-            (self.exit_status is None, "exit_code_unrecorded"),
+            (self.is_open or self.n_unfinished > 0, "exit_code_unrecorded"),
             (self.exit_status not in {0, 1}, f"exit_code_{self.exit_status}"),
             (self.n_bad_collectors > 0, "collection_failed"),
             (bool(self.open or self.n_uncalled), "not_all_ran"),
+            (self.n_contradicting > 0, "contradiction"),
         )
         return nodes.report(
             PytestReportlog.name,

@@ -5,8 +5,10 @@ one are numbered in order. The words `in 5ms` are such a time only where all poi
 without a dash as bats writes them, and no two descriptions differ in them alone. A subtest stands indented before its
 point, or in braces after it. `# SKIP` is skipped, `# TODO` an expected failure (passed: xpassed). A `not ok` that says
 SKIP is skipped in version 14, which says so, and failed in older ones, whose harness counts it as failed. Complete iff
-the plan counts as many points as are listed, each number once, nobody bailed out, the last point ends with its line and
-each brace before a subtest is closed. Refuses what has neither plan nor point.
+the plan counts as many points as are listed, each number once, nobody bailed out, the last point ends with its line,
+each brace before a subtest is closed, and no remark counts more failures than are listed (`# fail 1`, `# Looks like you
+failed 1 test`) or tells that the program died. What a remark counts as passed is not compared: writers differ in what
+they take for a test. Refuses what has neither plan nor point.
 """
 
 from __future__ import annotations
@@ -42,6 +44,8 @@ _BARE_TIME = re.compile(r" in \d{1,12}+ms\Z")
 _FIRST_FORGIVING = 14
 _BRACE = " {"
 _NUMBERED = re.compile(r"(?:not )?ok [0-9]+\b")
+_FAILURES = re.compile(r"#\s{1,4}+(?:fail|failed|cancelled|looks like you failed)\s{1,4}+(\d{1,9}+)\b.*", re.IGNORECASE)
+_DIED = "# looks like your test exited with "
 _INDENT = 4
 _MAX_DEPTH = 50
 
@@ -111,6 +115,8 @@ class _Reading:
         self.mismatches: list[str] = []
         self.bailed: str | None = None
         self.n_points = 0
+        self.n_not_ok = 0
+        self.n_claimed = 0
         self.version = 0
         self.n_unclosed = 0
         self.n_orphans = 0
@@ -139,6 +145,10 @@ class _Reading:
             self._plan(level, int(plan[1][:9]))
         elif not self.n_points and self.plan is None and (version := _VERSION.fullmatch(line)):
             self.version = int(version[1][:9])
+        elif level == 0 and (claim := _FAILURES.fullmatch(line)):
+            self.n_claimed = max(self.n_claimed, int(claim[1]))
+        elif line.lower().startswith(_DIED):
+            self.mismatches.append(shortened(line[1:].strip(), 120))
         elif body.lower().startswith("bail out!"):
             self.bailed = body[len("bail out!") :].strip() or "no reason given"
         else:
@@ -209,6 +219,7 @@ class _Reading:
         self._reach(level)
         below = self._taken(level)
         self.n_points += 1
+        self.n_not_ok += not ok
         said = (found[4] or "").rstrip()
         has_brace = f" {said}".endswith(_BRACE)
         said = _untimed(said[:-1].rstrip() if has_brace else said)
@@ -244,6 +255,8 @@ class _Reading:
             _drop_bare_times(self.levels[0])
         for points in self.levels:
             _add(nodes, points, "")
+        if self.n_claimed > self.n_not_ok:
+            self.mismatches.append(f"a remark counts {self.n_claimed} failures, {self.n_not_ok} are listed")
         nodes.findings += self.mismatches
         orphans = self.n_orphans + sum(map(len, self.levels[1:]))
         if orphans:
