@@ -47,7 +47,11 @@ def test_both_forms_of_pytest_are_read_once():
     [
         (PYTEST, "no_summary"),
         (PYTEST + "=== 4 passed, 1 error in 0.1s ===\n", "count_mismatch"),
+        (PYTEST + "=== 1 failed, 3 passed, 1 skipped, 1 xfailed, 1 xpassed in 0.1s ===\n", "count_mismatch"),
         (PYTEST + "ERROR u.py\n" + SUMMARY, "collection_failed"),
+        (PYTEST + "!!!!!!!! KeyboardInterrupt !!!!!!!!\n" + SUMMARY, "stopped_early"),
+        (PYTEST + "! _pytest.outcomes.Exit: no disk !\n" + SUMMARY, "stopped_early"),
+        (PYTEST + SUMMARY + "INTERNALERROR> Traceback\n", "stopped_early"),
         (PYTEST + "!!!!!! stopping after 1 failures !!!!!!\n" + SUMMARY, "stopped_early"),
         (PYTEST.replace("7 items", "9 items") + SUMMARY, "not_all_ran"),
         ("+ : '>>>>> Start Test Output'\n" + PYTEST + SUMMARY, "cut"),
@@ -85,7 +89,7 @@ def test_output_before_the_status_does_not_make_a_django_test_fail():
         "test_a (app.T) ... System check identified no issues\nok\ntest_b (app.T.test_b)\nWhat it does. ... ok\n"
         "test_c (app.T) ... skipped 'no'\ntest_d (app.T) ... FAIL\ntest_e (app.T) ... expected failure\n"
         "test_f (app.T) ... ERROR\ntest_g (app.T) ... unexpected success\n\nRan 7 tests in 0.1s\n\n"
-        "FAILED (failures=1)\n"
+        "FAILED (failures=1, errors=1, skipped=1, expected failures=1, unexpected successes=1)\n"
     )
     report = report_of(READER, text)
     assert [result for (result,) in outcomes(report).values()] == [
@@ -98,6 +102,40 @@ def test_a_django_test_without_a_status_has_none():
     report = report_of(READER, "test_a (app.T) ... output\ntest_b (app.T) ... ok\nRan 2 tests in 0.1s\n")
     assert outcomes(report) == {"test_b (app.T)": ["passed"]}
     assert report.incomplete_reason == "not_all_ran"
+
+
+DJANGO = "test_a (m.T) ... ok\n\nRan 1 test in 0.1s\n\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (DJANGO + "OK\n", None),
+        (DJANGO, "no_summary"),
+        (DJANGO + "FAILED (errors=1)\n", "count_mismatch"),
+        (DJANGO + "FAILED (failures=1)\n", "count_mismatch"),
+        (DJANGO + "FAILED\n", "count_mismatch"),
+        (DJANGO + "OK (skipped=1)\n", "count_mismatch"),
+        (DJANGO.replace("ok", "FAIL") + "OK\n", "count_mismatch"),
+        (DJANGO.replace("ok", "skipped 'x'") + "OK (skipped=1)\n", None),
+    ],
+)
+def test_a_django_log_is_held_to_its_own_totals(text, reason):
+    assert report_of(READER, text).incomplete_reason == reason
+
+
+def test_a_django_test_that_is_named_twice_keeps_both_outcomes():
+    text = "test_a (m.T) ... FAIL\ntest_a (m.T) ... ok\n\nRan 2 tests in 0.1s\n\nFAILED (failures=1)\n"
+    report = report_of(READER, text)
+    assert (outcomes(report), report.complete) == ({"test_a (m.T)": ["failed", "passed"]}, True)
+
+
+def test_results_of_a_second_runner_are_not_left_out_in_silence():
+    text = PYTEST + SUMMARY + GO + "PASS\nok  \tex/p\t0.1s\n"
+    report = report_of(READER, text)
+    assert (report.incomplete_reason, report.runner) == ("several_runners", "pytest")
+    assert report.findings[-1] == "1 result of go test not read beside those of pytest"
+    assert report_of(READER, PYTEST + SUMMARY + GO).complete  # what one of its tests printed
 
 
 def test_sympy_is_read():
@@ -113,20 +151,49 @@ def test_sympy_is_read():
     }
     assert report.complete
     assert report_of(READER, text.replace("[3]", "[4]")).incomplete_reason == "count_mismatch"
+    for told in ("2 failed, 1 exceptions", "2 exceptions", "0 exceptions"):
+        assert report_of(READER, text.replace("1 exceptions", told)).incomplete_reason == "count_mismatch"
+    again = report_of(READER, text.replace("test_three E", "test_one F").replace("1 exceptions", "1 failed"))
+    assert (outcomes(again)["sympy/core/tests/test_a.py::test_one"], again.complete) == (["passed", "failed"], True)
 
 
 def test_go_is_read_with_its_packages():
     text = (
         "=== RUN   TestA\n=== RUN   TestA/x\n--- PASS: TestA (0.00s)\n    --- PASS: TestA/x (0.00s)\nPASS\n"
         "ok  \tex/p\t0.1s\n"
-        "=== RUN   TestA\n--- FAIL: TestA (0.00s)\nFAIL\nFAIL\tex/q\t0.1s\nFAIL\tex/r [build failed]\nFAIL\n"
+        "=== RUN   TestA\n--- FAIL: TestA (0.00s)\nFAIL\nFAIL\tex/q\t0.1s\n"
     )
-    report = report_of(READER, text)
-    assert outcomes(report) == {
-        "ex/p::TestA": ["passed"], "ex/p::TestA/x": ["passed"], "ex/q::TestA": ["failed"], "ex/r::<package>": ["error"],
-    }  # fmt: skip
-    assert report.complete
+    report = report_of(READER, text + "FAIL\n")
+    found = {"ex/p::TestA": ["passed"], "ex/p::TestA/x": ["passed"], "ex/q::TestA": ["failed"]}
+    assert (outcomes(report), report.complete) == (found, True)
+    report = report_of(READER, text + "FAIL\tex/r [build failed]\nFAIL\n")
+    assert (outcomes(report), report.incomplete_reason) == (
+        {**found, "ex/r::<package>": ["error"]}, "collection_failed",
+    )  # fmt: skip
     assert report_of(READER, text + "=== RUN   TestB\n").incomplete_reason == "not_all_ran"
+
+
+GO = "--- PASS: TestA (0.00s)\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (GO + "PASS\nok  \tex/p\t0.1s\n", None),
+        (GO + "FAIL\nok  \tex/p\t0.1s\n", "count_mismatch"),
+        (GO + "PASS\nok  \tex/p\t0.1s\nFAIL\n", "count_mismatch"),
+        ("--- FAIL: TestA (0.00s)\nok  \tex/p\t0.1s\n", "count_mismatch"),
+        (GO + "FAIL\nexit status 1\nFAIL\tex/p\t0.1s\nFAIL\n", None),
+        ("--- FAIL: TestA (0.00s)\npanic: no\nFAIL\tex/p\t0.1s\nFAIL\n", "not_all_ran"),
+    ],
+)
+def test_a_go_package_that_its_tests_contradict_or_that_broke_off_leaves_the_log_incomplete(text, reason):
+    assert report_of(READER, text).incomplete_reason == reason
+
+
+def test_a_go_test_that_ran_twice_keeps_both_outcomes():
+    text = "--- FAIL: TestA (0.00s)\n--- PASS: TestA (0.00s)\nFAIL\nFAIL\tex/p\t0.1s\n"
+    assert outcomes(report_of(READER, text)) == {"ex/p::TestA": ["failed", "passed"]}
 
 
 def test_jest_ids_do_not_hold_durations():
@@ -139,13 +206,22 @@ def test_jest_ids_do_not_hold_durations():
     assert one.complete
     other = report_of(READER, text.replace(" (12 ms)", "") + "Tests:       1 failed, 3 total\n")
     assert one.outcomes == other.outcomes
-    assert report_of(READER, text + "Tests: 9 total\n").incomplete_reason == "count_mismatch"
+    for told in (
+        "Tests: 9 total\n",
+        "Tests: 2 failed, 1 passed, 3 total\n",
+        "Tests: 1 failed, 2 passed, 3 total\n",
+        "Test Suites: 2 failed, 2 total\nTests: 1 failed, 1 skipped, 1 passed, 3 total\n",
+    ):
+        assert report_of(READER, text + told).incomplete_reason == "count_mismatch"
 
 
 def test_a_jest_file_that_failed_without_a_failing_test_did_not_run():
     report = report_of(READER, "FAIL a.test.js\n  ● Test suite failed to run\nPASS b.test.js\n  ✓ x\n")
     assert outcomes(report) == {"b.test.js::x": ["passed"], "a.test.js::<collection>": ["error"]}
     assert report.incomplete_reason == "collection_failed"
+    report = report_of(READER, "FAIL b.test.js\n  ✓ x\n\n  ● Test suite failed to run\n")
+    assert outcomes(report) == {"b.test.js::x": ["passed"], "b.test.js::<file>": ["error"]}
+    assert report.incomplete_reason == "file_failed"
 
 
 def test_cargo_is_read():
@@ -158,6 +234,20 @@ def test_cargo_is_read():
         "src/lib.rs::a::b": ["passed"], "src/lib.rs::c": ["failed"], "src/lib.rs::d": ["skipped"],
     }  # fmt: skip
     assert report.complete
+
+
+@pytest.mark.parametrize(
+    ("told", "reason"),
+    [
+        ("ok. 1 passed; 0 failed; 0 ignored", None),
+        ("FAILED. 1 passed; 0 failed; 0 ignored", "count_mismatch"),
+        ("FAILED. 0 passed; 1 failed; 0 ignored", "count_mismatch"),
+        ("ok. 0 passed; 0 failed; 1 ignored", "count_mismatch"),
+    ],
+)
+def test_a_cargo_log_is_held_to_its_own_totals(told, reason):
+    text = f"running 1 test\ntest a ... ok\n\ntest result: {told}; 0 measured; 0 filtered out; finished in 0.1s\n"
+    assert report_of(READER, text).incomplete_reason == reason
 
 
 def test_colours_and_progress_are_no_part_of_an_id():

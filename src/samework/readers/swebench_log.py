@@ -2,8 +2,9 @@
 
 Runners are told by what they print: pytest, unittest and Django, SymPy, go, Jest, cargo; the one with the most results
 counts. Between SWE-bench's marks of start and end, where they are there, lies what counts. A log is complete iff its
-own summary counts what it lists and its end mark is not missing; a test that the log does not name has no outcome,
-whatever a grader would assume. Refuses a log without any status.
+own summary counts what it lists, outcome by outcome, nothing tells of a stop, its end mark is not missing, and no other
+runner summed up tests of its own; a test that the log does not name has no outcome, whatever a grader would assume.
+Refuses a log without any status.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from samework.decode.strict_json import BOM
 from samework.errors import DamagedRecord
 from samework.model.reader import Evidence
 from samework.readers.parts.swebench_log_families import FAMILIES, Family
-from samework.text import visible
+from samework.text import counted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 _START, _END = ">>>>> Start Test Output", ">>>>> End Test Output"
 _FAILED = (">>>>> Patch Apply Failed", ">>>>> Tests Timed Out", ">>>>> Tests Errored")
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_UNSUMMED = "no_summary"
 _MAX_LINE_BYTES = 64 * 1024
 _FAR_BYTES = 1 << 20
 _MARKUP = (b"{", b"[", b"<", b"# ")
@@ -69,6 +71,11 @@ class SwebenchLog:
         nodes = NodeList()
         nodes.findings += [f"the log says {said}" for said in marks.failures]
         reason = best.fill(nodes)
+        others = [each for each in families if each is not best and each.n_nodes and each.fill(NodeList()) != _UNSUMMED]
+        if others:
+            told = ", ".join(f"{counted(each.n_nodes, 'result')} of {each.runner}" for each in others)
+            nodes.findings.append(f"{told} not read beside those of {best.runner}")
+            reason = reason or "several_runners"
         if not best.n_nodes:
             reason = "no_tests"
         elif marks.has_start and not marks.has_end:
