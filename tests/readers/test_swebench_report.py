@@ -107,8 +107,65 @@ def test_empty_lists_are_an_incomplete_report():
     assert (suite.complete, suite.incomplete_reason, suite.outcomes) == (False, "no_tests_listed", ())
 
 
-def test_a_patch_that_did_not_apply_is_a_finding():
-    assert read({**BARE, "patch_successfully_applied": False})[0].findings == ("patch_successfully_applied is false",)
+WHOLE = {"FAIL_TO_PASS": {"success": ["a"], "failure": []}, "PASS_TO_PASS": {"success": ["b"], "failure": []}}
+
+
+@pytest.mark.parametrize(
+    ("more", "finding", "verdict"),
+    [
+        ({"resolved": True}, "resolved is true, yet 1 tests that decide failed", None),
+        ({"resolved": True, "tests_status": WHOLE}, None, True),
+        ({"resolved": False, "tests_status": WHOLE}, "resolved is false, yet every test that decides passed", False),
+        ({"resolved": False, "tests_status": {"FAIL_TO_PASS": WHOLE["FAIL_TO_PASS"]}}, None, False),
+        (
+            {"resolved": True, "tests_status": WHOLE, "patch_successfully_applied": False},
+            "the patch was not applied, yet resolved is true",
+            None,
+        ),
+        (
+            {"resolved": True, "tests_status": WHOLE, "patch_is_None": True},
+            "the patch was not applied, yet resolved is true",
+            None,
+        ),
+        ({"patch_successfully_applied": False}, "the patch was not applied, yet tests passed", False),
+    ],
+)
+def test_parts_that_contradict_each_other_leave_the_report_incomplete_and_give_no_better_verdict(
+    more, finding, verdict
+):
+    records = read({**BARE, **more})
+    (suite,) = only(records, SuiteReport)
+    flags = ("patch_successfully_applied is false",) if more.get("patch_successfully_applied") is False else ()
+    assert suite.findings == (*flags, *((finding,) if finding else ()))
+    assert (suite.complete, suite.incomplete_reason) == ((False, "contradiction") if finding else (True, None))
+    assert [outcome.value for outcome in only(records, OutcomeRecord)] == ([] if verdict is None else [verdict])
+    told = [f"the report: {finding}; no verdict is taken"] if verdict is None else []
+    assert [damage.reason for damage in only(records, Damage)] == told
+
+
+def test_a_verdict_that_its_report_contradicts_is_refused_where_nothing_else_is_there():
+    with pytest.raises(DamagedRecord, match="the patch was not applied"):
+        read({"made__up-1": {"resolved": True, "patch_exists": False}})
+
+
+def test_a_key_that_stands_twice_leaves_reports_incomplete_and_verdicts_out():
+    text = json.dumps({"made__up-1": BARE}).replace('"resolved":', '"resolved": true, "resolved":')
+    records = list(READER.read(BytesSource("report.json", text.encode())))
+    (suite,) = only(records, SuiteReport)
+    assert (suite.complete, suite.incomplete_reason, len(suite.outcomes)) == (False, "repeated_key", 4)
+    assert only(records, OutcomeRecord) == []
+    finding = 'the key "resolved" occurs twice in one object; the last value is kept'
+    assert [damage.reason for damage in only(records, Damage)] == [finding]
+    assert suite.findings == (finding,)
+    with pytest.raises(DamagedRecord, match="occurs twice"):
+        list(READER.read(BytesSource("x", b'{"resolved_ids": [], "resolved_ids": ["a"]}')))
+
+
+@pytest.mark.parametrize("key", ["error_ids", "empty_patch_ids", "incomplete_ids"])
+def test_an_id_that_is_resolved_and_was_not_judged_has_no_verdict(key):
+    records = read({"resolved_ids": ["a", "b"], "unresolved_ids": ["c"], key: ["a", "c"]})
+    assert [damage.reason for damage in only(records, Damage)] == [f"a is listed as resolved and as {key}"]
+    assert [(each.task, each.value) for each in only(records, OutcomeRecord)] == [("b", True), ("c", False)]
 
 
 @pytest.mark.parametrize("odd", [7, {"success": 7}, {"skipped": ["t.py::d"]}, {"success": ["t.py::d", 7]}])
@@ -119,7 +176,7 @@ def test_what_may_hide_a_test_makes_the_report_incomplete(odd):
 
 
 def test_several_tasks_in_one_file_and_what_is_none_is_reported():
-    records = read({"made__up-1": BARE, "made__up-2": {**BARE, "resolved": True}, "note": 7})
+    records = read({"made__up-1": BARE, "made__up-2": {**BARE, "tests_status": {}}, "note": 7})
     assert [suite.task for suite in only(records, SuiteReport)] == ["made__up-1", "made__up-2"]
     assert [damage.taints_run for damage in only(records, Damage)] == [False]
 

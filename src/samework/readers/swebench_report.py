@@ -3,8 +3,11 @@
 Each test is the node `CATEGORY::name` (`FAIL_TO_PASS::tests/test_a.py::test_b`): one test may stand under two
 categories, and two reports have equal maps exactly if their sets of (category, name, status) are equal. `success` is
 passed, `failure` is failed; the grader also files a test that never ran under `failure`. A report lists every test of
-its lists, so one that lists any is complete. A summary gives `resolved` for the ids that it lists as resolved or
-unresolved, and nothing for the rest. Refuses what has none of these.
+its lists, so one that lists any is complete, unless its parts contradict each other: `resolved` beside a test of
+FAIL_TO_PASS or PASS_TO_PASS that failed, or beside a patch that was not applied, has no verdict here; not resolved
+though all of these passed stays so. A summary gives `resolved` for the ids that it lists as resolved or unresolved,
+and nothing for the rest, nor for one that it also lists among errors or empty patches. A key that stands twice in one
+object leaves every report of the file incomplete and every verdict out. Refuses what has none of these.
 """
 
 from __future__ import annotations
@@ -12,8 +15,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from samework.decode import strict_json
-from samework.decode.document import read_document
+from samework.decode.document import read_document_checked
 from samework.errors import DamagedRecord
 from samework.model.reader import Evidence
 from samework.model.records import Damage, NodeOutcome, OutcomeRecord, SuiteReport
@@ -37,6 +42,8 @@ _STATUSES = {"success": NodeResult.PASSED, "failure": NodeResult.FAILED}
 _RESOLVED = ("resolved_ids", "ids_resolved", "resolved")
 _UNRESOLVED = ("unresolved_ids", "ids_unresolved", "unresolved")
 _FLAGS = ("patch_exists", "patch_successfully_applied")
+_DECIDING = ("FAIL_TO_PASS", "PASS_TO_PASS")
+_NOT_RUN = ("error_ids", "empty_patch_ids", "incomplete_ids")
 
 
 class SwebenchReportReader:
@@ -67,7 +74,7 @@ class SwebenchReportReader:
 
         Raises: DamagedRecord: no JSON, or no report. LimitExceeded: too large.
         """
-        document = read_document(source)
+        document, findings = read_document_checked(source)
         made: list[Record] = []
         if isinstance(document, dict):
             if _is_report(document):
@@ -76,8 +83,13 @@ class SwebenchReportReader:
                 made = list(_summary(document))
             else:
                 made = list(_by_task(document))
-        if not any(not isinstance(record, Damage) for record in made):
-            raise DamagedRecord("no SWE-bench report: neither tests_status nor resolved", place=visible(source.path))
+        if strict_json.has_repeated(findings):
+            made = _doubted(made, findings)
+        if not made or all(isinstance(record, Damage) for record in made):
+            told = next((record.reason for record in made if isinstance(record, Damage)), None)
+            raise DamagedRecord(
+                told or "no SWE-bench report: neither tests_status nor resolved", place=visible(source.path)
+            )
         yield from made
 
 
@@ -98,27 +110,73 @@ def _by_task(document: dict[str, Any]) -> Iterator[Record]:
             yield Damage(0, 0, f"no report under {shortened(task, 80)}", taints_run=False)
 
 
+def _doubted(made: list[Record], findings: list[str]) -> list[Record]:
+    """What is left of a file in which a key stands twice: what it said first is nowhere, and may be worse."""
+    kept: list[Record] = [Damage(0, 0, finding, code="odd-json", taints_run=False) for finding in findings]
+    for record in made:
+        if isinstance(record, SuiteReport):
+            told = (*record.findings, *findings)
+            kept.append(structs.replace(record, complete=False, incomplete_reason="repeated_key", findings=told))
+        elif not isinstance(record, OutcomeRecord):
+            kept.append(record)
+    return kept
+
+
 def _report(report: dict[str, Any], task: str | None) -> Iterator[Record]:
     arm = report.get("model_name_or_path")
     arm = arm if isinstance(arm, str) and arm else None
-    tests = report.get("tests_status")
+    tests, resolved = report.get("tests_status"), report.get("resolved")
+    contradictions = _contradictions(report, resolved)
     if isinstance(tests, dict):
-        outcomes, findings, is_whole = _outcomes(tests)
-        findings += [f"{flag} is false" for flag in _FLAGS if report.get(flag) is False]
+        outcomes, damage, is_whole = _outcomes(tests)
+        flags = [f"{flag} is false" for flag in _FLAGS if report.get(flag) is False]
+        rules = (
+            (not outcomes, "no_tests_listed"),
+            (not is_whole, "damaged_report"),
+            (bool(contradictions), "contradiction"),
+        )
+        reason = next((reason for holds, reason in rules if holds), None)
         yield SuiteReport(
             outcomes=outcomes,
-            complete=bool(outcomes) and is_whole,
+            complete=reason is None,
             format="swebench_report",
-            incomplete_reason=None if outcomes and is_whole else "damaged_report" if outcomes else "no_tests_listed",
+            incomplete_reason=reason,
             runner="swe-bench",
             n_collected=len(outcomes),
-            findings=tuple(findings),
+            findings=(*damage, *flags, *contradictions),
             task=task,
             arm=arm,
         )
-    resolved = report.get("resolved")
-    if isinstance(resolved, bool):
+    if resolved is True and contradictions:
+        named = shortened(task or "the report", 80)
+        yield Damage(0, 0, f"{named}: {'; '.join(contradictions)}; no verdict is taken", taints_run=False)
+    elif isinstance(resolved, bool):
         yield OutcomeRecord("resolved", resolved, task=task, arm=arm)
+
+
+def _contradictions(report: dict[str, Any], resolved: object) -> list[str]:
+    """What the parts of a report say against its verdict, or against the tests being those of the patch."""
+    tests = report.get("tests_status")
+    lists = [tests.get(category) for category in _DECIDING] if isinstance(tests, dict) else []
+    n_passed, n_failed = (sum(_n_named(each, status) for each in lists) for status in ("success", "failure"))
+    is_applied = report.get("patch_is_None") is not True and all(report.get(flag) is not False for flag in _FLAGS)
+    found = []
+    if resolved is True and n_failed:
+        found.append(f"resolved is true, yet {n_failed} tests that decide failed")
+    if resolved is False and n_passed and not n_failed and is_applied and all(map(_is_whole, lists)):
+        found.append("resolved is false, yet every test that decides passed")
+    if not is_applied and (resolved is True or n_passed):
+        found.append("the patch was not applied, yet " + ("resolved is true" if resolved is True else "tests passed"))
+    return found
+
+
+def _n_named(statuses: object, status: str) -> int:
+    names = statuses.get(status) if isinstance(statuses, dict) else None
+    return len(names) if isinstance(names, list) else 0
+
+
+def _is_whole(statuses: object) -> bool:
+    return isinstance(statuses, dict) and all(isinstance(statuses.get(status), list) for status in _STATUSES)
 
 
 def _outcomes(tests: dict[str, Any]) -> tuple[tuple[NodeOutcome, ...], list[str], bool]:
@@ -154,9 +212,12 @@ def _node(category: str, name: str) -> str:
 
 def _summary(document: dict[str, Any]) -> Iterator[Record]:
     resolved, unresolved = _ids(document, _RESOLVED), _ids(document, _UNRESOLVED)
+    others = {task: name for name in _NOT_RUN for task in _ids(document, (name,))}
+    others |= dict.fromkeys(unresolved, "unresolved")
     for task in resolved:
-        if task in unresolved:
-            yield Damage(0, 0, f"{shortened(task, 80)} is listed as resolved and as unresolved", taints_run=False)
+        if task in others:
+            reason = f"{shortened(task, 80)} is listed as resolved and as {others[task]}"
+            yield Damage(0, 0, reason, taints_run=False)
         else:
             yield OutcomeRecord("resolved", value=True, task=task)
     for task in unresolved:
