@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 _LAST_BYTE = 0xFF
+_ALIKE = re.compile(r"(?<!\\)\\++(?=[\ud800-\udfff]|ud[89a-f][0-9a-f]{2})|[\ud800-\udfff]")
 _SURROGATE_LEAD = b"\xed"  # the first byte of every encoded surrogate, and of some letters
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]"
@@ -54,6 +55,22 @@ def storable(value: str) -> str:
     except UnicodeEncodeError:
         return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
     return value
+
+
+def storable_id(value: str) -> str:
+    r"""Text that UTF-8 can hold, another for each id: lone surrogates are escaped.
+
+    Where an id holds such text itself its backslashes are doubled, so an odd number of them is the escape.
+
+    >>> storable_id("a[\ud800]"), storable_id(r"a[\ud800]"), storable_id(r"a[\d]")
+    ('a[\\ud800]', 'a[\\\\ud800]', 'a[\\d]')
+    """
+    return _ALIKE.sub(_kept_apart, value)
+
+
+def _kept_apart(found: re.Match[str]) -> str:
+    text = found.group()
+    return text * 2 if text[0] == "\\" else f"\\u{ord(text):04x}"
 
 
 def raw_bytes(value: str) -> bytes:

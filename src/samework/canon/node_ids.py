@@ -1,10 +1,24 @@
-"""Test ids of two runs made comparable: a memory address in an id is no part of the test's name."""
+"""Test ids of two runs made comparable: a memory address in an id is no part of the test's name.
+
+What broke and is no test has a node too, `WHERE::<collection>` and the like: it differs as a test does, and ran none.
+"""
 
 from __future__ import annotations
 
 import re
 
 _ADDRESS = re.compile(r"(?<= at )0x[0-9a-fA-F]+|0x[0-9a-fA-F]{9,16}(?![0-9a-zA-Z])")
+
+_PSEUDO = ("::<collection>", "::<file>", "::<suite>", "::<package>")
+
+
+def is_test(node: str) -> bool:
+    """False for a node that stands for a collector, file, suite or package that broke.
+
+    >>> is_test("t.py::a"), is_test("t.py::<collection>")
+    (True, False)
+    """
+    return not node.endswith(_PSEUDO)
 
 
 def masked_ids(nodes: list[str]) -> list[str]:

@@ -29,6 +29,14 @@ class Ruleset(msgspec.Struct, frozen=True, dict=True):
         return hashlib.sha256(self.text.encode()).digest()
 
 
+_TESTS: dict[str, object] = {
+    "min_tests": 1,
+    "executed": "tests, no collectors, files, suites or packages",
+    "subtests": "passed",
+    "durations": "ignored",
+    "ids": "as recorded, addresses masked; lone surrogates escaped, the backslashes of such text doubled",
+    "collection": "passed where a test below is listed",
+}
 _MASKS: dict[str, object] = {
     "masks": list(MASK_ORDER),
     "replacement": "<KIND:n>, n by first occurrence in the run",
@@ -64,7 +72,7 @@ DEFAULT_RULESETS: dict[str, Ruleset] = {
         Ruleset(
             "quarantine",
             "tests",
-            {"min_tests": 1, "quarantine": "group", "subtests": "passed", "durations": "ignored", "strict": False},
+            {"quarantine": "group", "strict": False, **_TESTS},
         ),
         Ruleset("as-recorded", "outcome", {"values": "canonical JSON"}),
         Ruleset("kleene", "invariants", {"empty": "unknown"}),
@@ -73,5 +81,5 @@ DEFAULT_RULESETS: dict[str, Ruleset] = {
 STRICT_TESTS = Ruleset(
     "strict",
     "tests",
-    {"min_tests": 1, "quarantine": "none", "subtests": "passed", "durations": "ignored", "strict": True},
+    {"quarantine": "none", "strict": True, **_TESTS},
 )

@@ -217,11 +217,24 @@ def _tests(a: RunSignature, b: RunSignature, states: dict[str, State], signature
         node = signatures.exceptions.refuted.get((min(a.run_key, b.run_key), max(a.run_key, b.run_key)))
         if assumed:
             return FacetVerdict(_D, "env_assumed", grade, ruleset, detail=node)
-        single = min(a.n_reports or 0, b.n_reports or 0) <= 1
-        return FacetVerdict(_D, "differs_single_run" if single else "outcomes_differ", grade, ruleset, detail=node)
-    if by == "ran":
+        return FacetVerdict(_D, _tests_difference(a, b, node), grade, ruleset, detail=node)
+    if by == "ran" or _ran_too_little(a, b):
         return FacetVerdict(_U, "vacuous", Grade.NONE, ruleset, vacuous=True, detail="fewer than min_tests nodes ran")
     return FacetVerdict(_U, _tests_gap(a, b, signatures), Grade.NONE, ruleset)
+
+
+def _tests_difference(a: RunSignature, b: RunSignature, node: str | None) -> str:
+    """Reason of a difference; node: one that refutes, where a report is not complete."""
+    if node is not None and node.endswith("::<collection>"):
+        return "collection_differs"
+    return "differs_single_run" if min(a.n_reports or 0, b.n_reports or 0) <= 1 else "outcomes_differ"
+
+
+def _ran_too_little(a: RunSignature, b: RunSignature) -> bool:
+    """True where reports of one suite say of a side that no test of it ran, complete or not."""
+    has_both = a.has_tests and b.has_tests and a.test_keys == b.test_keys
+    is_named = not (a.tests_unnamed or b.tests_unnamed)
+    return has_both and is_named and min(a.n_executed or 0, b.n_executed or 0) < 1
 
 
 def _tests_label(a: RunSignature, b: RunSignature) -> str:

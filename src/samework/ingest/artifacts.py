@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import orjson
 
 from samework.canon.arguments import canonical_value
+from samework.canon.node_ids import is_test
 from samework.canon.patch import parse_patch
 from samework.model.words import Grade, NodeResult
-from samework.text import storable
+from samework.text import storable, storable_id
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -94,10 +95,14 @@ def tree_row(rows: RunRows, tree: SnapshotResult) -> None:
     )
 
 
+def _pairs(report: SuiteReport) -> list[tuple[str, str]]:
+    """The sorted, distinct (node, outcome) pairs; a node is written so that no two have one text."""
+    return sorted({(storable_id(outcome.node), outcome.outcome.value) for outcome in report.outcomes})
+
+
 def map_sha256(report: SuiteReport) -> bytes:
     """Digest of the sorted, distinct (node, outcome) pairs: sha256 of their canonical JSON."""
-    pairs = sorted({(storable(outcome.node), outcome.outcome.value) for outcome in report.outcomes})
-    return hashlib.sha256(canonical_value([list(pair) for pair in pairs]).encode()).digest()
+    return hashlib.sha256(canonical_value([list(pair) for pair in _pairs(report)]).encode()).digest()
 
 
 def write_report(
@@ -105,7 +110,7 @@ def write_report(
 ) -> None:
     """Write one test report of a run with its outcomes. The user's suite and environment stand above the recorded."""
     key = writer.next_key("test_report")
-    pairs = sorted({(storable(outcome.node), outcome.outcome.value) for outcome in report.outcomes})
+    pairs = _pairs(report)
     results: dict[str, set[NodeResult]] = {}
     for outcome in report.outcomes:
         results.setdefault(outcome.node, set()).add(outcome.outcome)
@@ -114,15 +119,17 @@ def write_report(
         "run_key": run_key,
         "report_sha256": sha256,
         "format": report.format,
-        "suite": text_or_none(given.suite or report.suite),
-        "env": text_or_none(given.env or report.env),
+        "suite": _id_or_none(given.suite or report.suite),
+        "env": _id_or_none(given.env or report.env),
         "layout": layout,
         "runner": text_or_none(report.runner),
         "exit_code": report.exit_code if abs(report.exit_code or 0) < _BEYOND_COLUMN else None,
         "complete": report.complete,
         "incomplete_reason": report.incomplete_reason,
         "n_nodes": len(results),
-        "n_executed": sum(any(result.executed for result in found) for found in results.values()),
+        "n_executed": sum(
+            is_test(node) and any(result.executed for result in found) for node, found in results.items()
+        ),
         "n_failing": sum(not found.isdisjoint(_FAILING) for found in results.values()),
         "has_conflict": any(len(found) > 1 for found in results.values()),
         "map_sha256": map_sha256(report),
@@ -138,6 +145,10 @@ def write_report(
                 "outcome": [outcome for _, outcome in pairs],
             },
         )
+
+
+def _id_or_none(value: str | None) -> str | None:
+    return None if value is None else storable_id(value)
 
 
 def manifest_rows(rows: RunRows, facts: list[ManifestFact]) -> None:

@@ -107,7 +107,7 @@ def _lines(source: Source) -> Iterator[str]:
 
 
 def _plain(raw: bytes) -> str:
-    return _ANSI.sub("", raw.decode("utf-8", "replace")).rstrip("\r\n").rsplit("\r", 1)[-1]
+    return _ANSI.sub("", raw.decode("utf-8", "surrogateescape")).rstrip("\r\n").rsplit("\r", 1)[-1]
 
 
 class _Marks:

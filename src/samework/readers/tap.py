@@ -81,7 +81,7 @@ class Tap:
 
         Raises: DamagedRecord: no plan and no point.
         """
-        text = read_bytes(source).removeprefix(BOM).decode("utf-8", "replace")
+        text = read_bytes(source).removeprefix(BOM).decode("utf-8", "surrogateescape")
         reading = _Reading()
         *lines, last = text.split("\n")
         for line in lines:

@@ -45,6 +45,7 @@ settled as (
            )) as digest,
            count(*) filter (
                len(list_intersect(outcomes, ['passed', 'failed', 'error', 'xfailed', 'xpassed'])) > 0
+               and not regexp_matches(node, '::<(collection|file|suite|package)>$')
            ) as n_executed,
            count(*) filter (len(list_intersect(outcomes, ['failed', 'error'])) > 0) as n_failing
     from kept
