@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import msgspec
 
+from samework.canon.node_ids import is_test
 from samework.store.ddl import store_ddl
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ class Lab:
 
     def _report(self, key: int, run: Run, report: Report) -> None:
         self.n_reports += 1
-        executed = [o for o in report.outcomes.values() if o != "skipped"]
+        executed = [o for node, o in report.outcomes.items() if o != "skipped" and is_test(node)]
         self._insert(
             "test_report", report_key=self.n_reports, run_key=key, report_sha256=sha(f"report {self.n_reports}"),
             format="lab", suite=report.suite, env=report.env, layout=run.layout, complete=report.complete,

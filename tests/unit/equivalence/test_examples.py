@@ -112,13 +112,44 @@ def test_quarantine_is_of_the_whole_group() -> None:
 
 def test_a_collection_error_against_tests_that_passed_differs() -> None:
     broken = Report({"m.py::<collection>": "error"}, complete=False)
-    whole = Report({"m.py::<collection>": "passed", "m.py::t": "passed"})
-    assert judged_tests((broken,), (whole,)).verdict is D
+    for whole in ({"m.py::t": "passed"}, {"m.py::T::t": "failed", "n.py::u": "passed"}):
+        for complete in (True, False):
+            found = judged_tests((broken,), (Report(whole, complete=complete),))
+            assert (found.verdict, found.reason, found.detail) == (D, "collection_differs", "m.py::<collection>")
 
 
 def test_two_collection_errors_are_unknown() -> None:
     broken = Report({"m.py::<collection>": "error"}, complete=False)
-    assert judged_tests((broken,), (broken,)).verdict is U
+    found = judged_tests((broken,), (broken,))
+    assert (found.verdict, found.reason, found.vacuous) == (U, "vacuous", True)
+    beside = Report({"m.py::<collection>": "error", "n.py::t": "passed"}, complete=False)
+    found = judged_tests((beside,), (beside,))
+    assert (found.verdict, found.reason) == (U, "report_incomplete")
+
+
+@pytest.mark.parametrize(
+    ("one", "others"),
+    [
+        ({"m.py::<collection>": "error"}, [{"n.py::t": "passed"}]),  # nobody tells whether m.py was collected
+        ({"m.py::<collection>": "error"}, [{"mm.py::t": "passed"}]),
+        ({"m.py::T::<collection>": "error"}, [{"m.py::U::t": "passed"}]),
+        ({"m.py::<collection>": "error"}, [{"m.py::<file>": "error"}]),
+        ({"m.py::<collection>": "error"}, [{"m.py::t": "passed"}, {"m.py::<collection>": "error"}]),  # flaky
+        ({"m.py::<collection>": "error", "m.py::t": "passed"}, [{"m.py::t": "passed"}]),
+    ],
+)
+def test_a_collection_error_refutes_nothing_that_was_not_collected_for_certain(
+    one: dict[str, str], others: list[dict[str, str]]
+) -> None:
+    broken = Report({**one, "z.py::t": "passed"}, complete=False)
+    reports = tuple(Report({**other, "z.py::t": "passed"}, complete=False) for other in others)
+    found = judged_tests((broken,), reports)
+    assert (found.verdict, found.reason) == (U, "report_incomplete")
+
+
+def test_two_reports_in_which_only_packages_broke_agree_about_nothing() -> None:
+    broken = Report({"ex/p::<package>": "error"})
+    assert judged_tests((broken,), (broken,)).reason == "vacuous"
 
 
 def test_one_tree_with_unequal_reports_is_the_anomaly_of_its_cell() -> None:
