@@ -78,6 +78,7 @@ def test_kinds_of_item_keep_what_they_carry():
     ("last", "reason"),
     [
         ([TURN], EndReason.LOG_TRUNCATED),
+        ([TURN, {"type": "error", "message": "Reconnecting"}, command("started", "i1")], EndReason.LOG_TRUNCATED),
         ([DONE, TURN], EndReason.LOG_TRUNCATED),
         ([{"type": "turn.failed", "error": {"message": "no"}}], EndReason.ERROR),
         ([DONE], EndReason.FINISHED),
@@ -130,6 +131,13 @@ def test_older_output_that_ends_early_or_is_not_known_says_so():
     (run,) = read_lines(READER, old("task_started"), old("marvel"), {"x": 1}, old("agent_message", message="a"))
     assert sorted(run.codes) == ["damaged-record", "unknown-record"]
     assert run.end.reason is EndReason.LOG_TRUNCATED
+
+
+def test_an_older_task_that_failed_is_not_finished_and_does_not_end_the_next():
+    begun, failed, complete = old("task_started"), old("error", message="no"), old("task_complete")
+    (run,) = read_lines(READER, begun, failed, complete)
+    assert (run.end.reason, run.end.detail) == (EndReason.ERROR, "no")
+    assert read_lines(READER, begun, failed, complete, begun)[0].end.reason is EndReason.LOG_TRUNCATED
 
 
 @pytest.mark.parametrize("name", ["a1", "a2", "b1", "c1", "x1"])

@@ -205,7 +205,7 @@ def test_views_of_the_interface_are_not_read_twice():
         ({"type": "error", "message": "m"}, EndReason.ERROR),
         ({"type": "task_complete", "error": {"message": "m"}}, EndReason.ERROR),
         ({"type": "task_started"}, EndReason.LOG_TRUNCATED),
-        ({"type": "token_count", "info": None}, EndReason.LOG_TRUNCATED),
+        ({"type": "token_count", "info": None}, EndReason.UNRECORDED),
     ],
 )
 def test_the_last_word_on_the_turn_is_the_end(last, reason):
@@ -216,6 +216,37 @@ def test_the_last_word_on_the_turn_is_the_end(last, reason):
 def test_a_resumed_session_that_was_killed_is_not_finished():
     *_, end = read(said("a"), record("event_msg", type="task_complete"), record("event_msg", type="task_started"))
     assert end.reason is EndReason.LOG_TRUNCATED
+
+
+def event(kind: str, **payload: object) -> dict[str, object]:
+    return record("event_msg", type=kind, **payload)
+
+
+def test_a_turn_that_failed_is_no_finished_one_though_it_is_told_to_be_complete():
+    failed = (event("task_started"), said("go", "user"), event("error", message="stream disconnected"))
+    silent, spoken = event("task_complete", last_agent_message=None), event("task_complete", last_agent_message="done")
+    *_, end = read(*failed, silent)
+    assert (end.reason, end.detail) == (EndReason.ERROR, "stream disconnected")
+    assert read(*failed, spoken)[-1].reason is EndReason.FINISHED
+    assert read(*failed, silent, event("task_started"), silent)[-1].reason is EndReason.FINISHED
+
+
+def test_a_version_that_writes_no_turns_is_damaged_only_where_a_call_is_open():
+    asked, aborted = said("go", "user"), event("turn_aborted", reason="interrupted")
+    *_, end = read(asked, call("c"), output("c"), said("done"))
+    assert (end.reason, end.detail) == (EndReason.UNRECORDED, "this version records no end")
+    assert read(asked, call("c"))[-1].reason is EndReason.LOG_TRUNCATED
+    assert read(asked, call("c"), output("c"), aborted)[-1].reason is EndReason.CANCELLED
+    assert read(asked, call("c"), output("c"), aborted, said("again", "user"))[-1].reason is EndReason.UNRECORDED
+    assert read(asked, aborted, record("turn_context", model="m"), said("done"))[-1].reason is EndReason.UNRECORDED
+
+
+def test_an_end_that_a_fork_copies_from_its_parent_is_not_its_own():
+    copied = (event("task_started", turn_id=OLD_TURN), said("old"), event("task_complete", turn_id=OLD_TURN))
+    forked = record("session_meta", id=CHILD, forked_from_id="parent")
+    assert read(forked, *copied)[-1].reason is EndReason.LOG_TRUNCATED
+    own = (event("task_started", turn_id=NEW_TURN), said("new"), event("task_complete", turn_id=NEW_TURN))
+    assert read(forked, *copied, *own)[-1].reason is EndReason.FINISHED
 
 
 def test_history_of_a_parent_is_flagged_and_its_tokens_are_not_added():
@@ -237,17 +268,19 @@ def test_history_of_a_parent_is_flagged_and_its_tokens_are_not_added():
     assert [(damage.code, damage.taints_run) for damage in damages] == [("replayed-history", False)]
 
 
-def test_history_without_ids_of_turns_is_what_the_fork_wrote_in_its_first_second():
+@pytest.mark.parametrize("turn", [{}, {"turn_id": "3"}])
+def test_history_without_times_in_ids_of_turns_is_what_the_fork_wrote_at_one_go(turn):
     def at(time: str, one: dict[str, object]) -> dict[str, object]:
         return {**one, "timestamp": time}
 
     spawned = {"subagent": {"thread_spawn": {"parent_thread_id": "parent", "depth": 1}}}
     events, damages, start, _ = read(
-        at("2026-01-01T00:00:05.100Z", record("session_meta", id="child", source=spawned)),
-        at("2026-01-01T00:00:05.200Z", said("old")),
-        at("2026-01-01T00:00:05.300Z", counted((100, 10), (100, 10))),
-        at("2026-01-01T00:00:09.000Z", said("new")),
-        at("2026-01-01T00:00:09.100Z", counted((220, 15), (120, 5))),
+        at("2026-01-01T00:00:05.900Z", record("session_meta", id=CHILD, source=spawned)),
+        at("2026-01-01T00:00:05.950Z", record("turn_context", model="m", **turn)),
+        at("2026-01-01T00:00:05.999Z", said("old")),
+        at("2026-01-01T00:00:06.001Z", counted((100, 10), (100, 10))),
+        at("2026-01-01T00:00:06.500Z", said("new")),
+        at("2026-01-01T00:00:06.501Z", counted((220, 15))),
     )
     assert start.parent_native_id == "parent"
     assert counts(events) == (120, 5)

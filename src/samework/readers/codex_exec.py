@@ -148,6 +148,8 @@ class _Printed(StepByStep):
 
     def _item(self, item: dict[str, object], offset: int, *, is_done: bool) -> Iterator[Record]:
         kind, name = as_text(item.get("type")) or "", as_text(item.get("id")) or ""
+        if kind in _CALLS or kind in _PROSE or kind == "reasoning":
+            self.is_live, self.end = True, None  # an error that a turn goes on after was no end
         if kind in _CALLS:
             if name not in self.begun or not name:
                 yield from self._open(offset)

@@ -4,14 +4,16 @@ Events of the interface repeat the same content and are used for token counts an
 one model response are one completion: by the counters of the record where it has them, else adjacent items until an
 output. Unknown records are counted and reported. Refuses to add a repeated token count or a replayed history's.
 
-Declared rule: a fork or a sub-agent begins with a copy of its parent's history. Its events are kept, for the model saw
-them; its tokens are not added, for the parent's file has them.
+Declared rules: a fork or a sub-agent begins with a copy of its parent's history. Its events are kept, for the model saw
+them; its tokens are not added, for the parent's file has them. Older versions write of the ends of turns only that one
+was aborted: what they wrote records no end, and is cut off only where a call is left open.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from samework.decode.jsonl import Line, iter_records
@@ -26,6 +28,7 @@ from samework.readers.parts.codex_parts import (
     call_of,
     compaction,
     content,
+    ended_turn,
     exit_status_of,
     is_plain_object,
     uuid7_ms,
@@ -60,6 +63,9 @@ _VIEWS = frozenset(
     }
 )  # fmt: skip
 _PRESCAN_RECORDS = 200
+_REPLAY_GAP_S = 0.2
+_ANSWERED = frozenset({"function_call", "custom_tool_call", "local_shell_call"})
+_ENDS_OF_TURNS = frozenset({"task_complete", "turn_complete", "turn_aborted", "error"})
 _HOSTED = frozenset({"openai", "chatgpt", "openai-chat-completions", "azure"})
 _HOSTED_UNOBSERVABLE = (
     "engine.name", "engine.version", "engine.build_sha", "weights.dtype", "kv.dtype", "attention.backend",
@@ -105,6 +111,7 @@ class CodexRollout:
         rollout = _Rollout(identity)
         for item in iter_records(source):
             if isinstance(item, Damage):
+                rollout.is_cut = item.code == "cut-tail"
                 yield item
             else:
                 yield from rollout.add(item)
@@ -119,7 +126,6 @@ class _Identity:
         self.turn: dict[str, object] = {}
         self.is_legacy = False
         self.has_parent_meta = False
-        self.stamp: str | None = None
         for count, item in enumerate(iter_records(source)):
             if count >= _PRESCAN_RECORDS or (self.meta and self.turn):
                 break
@@ -131,7 +137,6 @@ class _Identity:
         payload = value.get("payload")
         if value.get("type") == "session_meta" and isinstance(payload, dict):
             self.has_parent_meta = bool(self.meta)
-            self.stamp = self.stamp or _second(value.get("timestamp"))
             self.meta = self.meta or payload
         elif value.get("type") == "turn_context" and isinstance(payload, dict):
             self.turn = self.turn or payload
@@ -227,9 +232,12 @@ class _Rollout(StepByStep):
         self.step: _Step | None = None
         self.counts = TokenCounts()
         self.turn_id: str | None = None
-        self.time: str | None = None
+        self.replay = _Replay(is_on=identity.is_child)
         self.end: RunEnd | None = None
-        self.is_live = False
+        self.has_tasks = False
+        self.has_reply = False
+        self.is_cut = False
+        self.open_calls: set[str] = set()
         self.unknown: Counter[str] = Counter()
         self.first_unknown: dict[str, int] = {}
         self.n_replayed = 0
@@ -242,7 +250,7 @@ class _Rollout(StepByStep):
             yield Damage(line.offset, len(line.raw), f"line {line.number}: no object")
             return
         kind, payload, time = as_text(value.get("type")), value.get("payload"), as_text(value.get("timestamp"))
-        self.time = time
+        self.replay.go_on(time)
         if not isinstance(payload, dict):
             yield from self._legacy(value, line)
         elif kind == "response_item":
@@ -275,10 +283,11 @@ class _Rollout(StepByStep):
         yield self._end()
 
     def _end(self) -> RunEnd:
-        if self.end is not None and not self.is_live:
+        if self.end is not None:
             return self.end
-        if self.identity.is_legacy:
-            return RunEnd(EndReason.UNRECORDED, "this layout records no end")
+        has_begun = self.has_reply or self.identity.is_legacy
+        if has_begun and not (self.has_tasks or self.open_calls or self.is_cut):
+            return RunEnd(EndReason.UNRECORDED, "this version records no end")
         return RunEnd(EndReason.LOG_TRUNCATED, "the file ends without task_complete or turn_aborted")
 
     def _unknown(self, word: str, offset: int) -> None:
@@ -288,14 +297,14 @@ class _Rollout(StepByStep):
     def _is_replayed(self, turn_id: object) -> bool:
         """True for a record of a turn that is older than the session, which was forked from another.
 
-        Where no turn has an id that tells its time, for a record stamped in the second of the fork: a fork writes the
-        history anew at once, and no reply of a model comes within that second.
+        Where ids of turns do not tell their time, for a record that was written at one go with the file's first.
         """
         born, made = self.identity.born_ms, uuid7_ms(turn_id)
-        if born is not None and made is not None:
-            return made < born
-        stamp = self.identity.stamp
-        return self.identity.is_child and turn_id is None and stamp is not None and _second(self.time) == stamp
+        return self.replay.is_on if born is None or made is None else made < born
+
+    def _goes_on(self) -> None:
+        """A turn goes on, whatever was said before of its end."""
+        self.end = None
 
     # one method a record type
 
@@ -310,6 +319,7 @@ class _Rollout(StepByStep):
             yield Damage(line.offset, len(line.raw), f"line {line.number}: neither a record of Codex nor a bare item")
 
     def _turn(self, payload: dict[str, object]) -> None:
+        self._goes_on()
         self.turn_id = as_text(payload.get("turn_id")) or self.turn_id
         model = as_text(payload.get("model"))
         if model is not None and model not in self.models and not self._is_replayed(self.turn_id):
@@ -324,6 +334,8 @@ class _Rollout(StepByStep):
         kind, role = str(payload.get("type")), payload.get("role")
         if kind == "message" and role != "assistant":
             yield from self._flush()
+            if role == "user" and not self.has_tasks:  # where turns are told, more may be said after one
+                self._goes_on()
             spoken = EventKind.USER if role == "user" else EventKind.SYSTEM
             yield Event(spoken, content(payload.get("content")), time=time, offset=offset)
         elif kind == "agent_message":
@@ -335,6 +347,8 @@ class _Rollout(StepByStep):
         elif kind.endswith("_output"):
             yield from self._output(payload, offset, time)
         elif kind in {"message", "reasoning"} or kind.endswith("_call"):
+            self._goes_on()
+            self.has_reply = True
             sampled = metadata.get("sampled_through_sequence")
             key = f"{turn_id}/{sampled}" if isinstance(sampled, int) else None
             yield from self._open_step(key, offset, time)
@@ -368,15 +382,19 @@ class _Rollout(StepByStep):
             if call is None:
                 return False
             step.calls.append(call)
+            if kind in _ANSWERED and call.call_id is not None:
+                self.open_calls.add(call.call_id)
         return True
 
     def _output(self, payload: dict[str, object], offset: int, time: str | None) -> Iterator[Record]:
         given = payload.get("output", payload.get("tools"))
         text = content(given) if not is_plain_object(given) else compact(given)
+        call_id = as_text(payload.get("call_id"))
+        self.open_calls.discard(call_id or "")
         event = Event(
             EventKind.OBSERVATION,
             text,
-            call_id=as_text(payload.get("call_id")),
+            call_id=call_id,
             exit_status=exit_status_of(text),
             time=time,
             offset=offset,
@@ -389,20 +407,11 @@ class _Rollout(StepByStep):
             yield from self._token_count(payload, offset, time)
         elif kind in {"task_started", "turn_started"}:
             self.turn_id = as_text(payload.get("turn_id")) or self.turn_id
-            self.is_live, self.end = True, None
+            self.has_tasks, self.end = True, None
             yield from self._flush()
-        elif kind in {"task_complete", "turn_complete"}:
-            error = payload.get("error")
-            self.is_live = False
-            self.end = (
-                RunEnd(EndReason.ERROR, compact(error), time) if error else RunEnd(EndReason.FINISHED, kind, time)
-            )
-        elif kind == "turn_aborted":
-            self.is_live = False
-            self.end = RunEnd(EndReason.CANCELLED, as_text(payload.get("reason")) or kind, time)
-        elif kind == "error":
-            self.is_live = False
-            self.end = RunEnd(EndReason.ERROR, as_text(payload.get("message")) or "error", time)
+        elif kind in _ENDS_OF_TURNS:
+            if not self._is_replayed(as_text(payload.get("turn_id")) or self.turn_id):
+                self.end = ended_turn(kind, payload, self.end, time)
         elif kind == "thread_rolled_back":
             yield from self._flush()
             text = f"the last {payload.get('num_turns')} turns were taken back"
@@ -411,9 +420,9 @@ class _Rollout(StepByStep):
             self._unknown(f"event_msg/{kind}", offset)
 
     def _usage_record(self, payload: dict[str, object], offset: int, time: str | None) -> Iterator[Record]:
+        usage = self.counts.add_record(as_dict(payload.get("usage")), as_dict(payload.get("thread_token_usage")))
         if self._is_replayed(payload.get("turn_id") or self.turn_id):
             return
-        usage = self.counts.add_record(as_dict(payload.get("usage")), as_dict(payload.get("thread_token_usage")))
         if usage is None:
             self._unknown("token_usage_record without counts", offset)
         else:
@@ -421,9 +430,11 @@ class _Rollout(StepByStep):
 
     def _token_count(self, payload: dict[str, object], offset: int, time: str | None) -> Iterator[Record]:
         info = payload.get("info")
-        if not isinstance(info, dict) or self._is_replayed(self.turn_id):
+        if not isinstance(info, dict):
             return  # limits of the account only
         usage, is_reset, is_known = self.counts.add_count(info)
+        if self._is_replayed(self.turn_id):
+            return  # the parent's, from which the totals go on
         if is_reset:
             reason = "the running total of tokens fell; the counts of single calls are used"
             yield Damage(offset, 0, reason, code="usage-reset", taints_run=False)
@@ -444,9 +455,32 @@ class _Rollout(StepByStep):
         self.step.is_closed = True
 
 
-def _second(time: object) -> str | None:
-    """A time down to its second, None for anything else."""
-    return time[:19] if isinstance(time, str) and len(time) >= 19 and time[4] == "-" else None  # noqa: PLR2004
+class _Replay:
+    """Whether the records so far were written at one go, as a fork writes the history of its parent.
+
+    A reply of a model takes longer than two of its records are apart.
+    """
+
+    def __init__(self, *, is_on: bool) -> None:
+        self.is_on = is_on
+        self.last: datetime | None = None
+
+    def go_on(self, time: str | None) -> None:
+        """Take in the stamp of the next record."""
+        if not self.is_on:
+            return
+        now = _moment(time)
+        if now is None or (self.last is not None and not 0 <= (now - self.last).total_seconds() < _REPLAY_GAP_S):
+            self.is_on = False
+        self.last = now
+
+
+def _moment(time: str | None) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(time or "")
+    except ValueError:
+        return None
+    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
 
 
 READER = CodexRollout()

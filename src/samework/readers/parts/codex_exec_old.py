@@ -13,8 +13,7 @@ from samework.model.events import Event, ToolCall
 from samework.model.records import Damage, RunEnd
 from samework.model.words import EndReason, EventKind
 from samework.readers.parts.agent_parts import Step, StepByStep, Unknowns, content_of, is_counted
-from samework.readers.parts.codex_parts import TokenCounts
-from samework.text import shortened
+from samework.readers.parts.codex_parts import TokenCounts, ended_turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +24,7 @@ _SILENT = frozenset(
     {
         "agent_message_delta", "agent_reasoning_delta", "agent_reasoning_raw_content", "background_event",
         "agent_reasoning_section_break", "exec_approval_request", "exec_command_output_delta", "plan_update",
-        "session_configured", "shutdown_complete", "stream_error", "task_started", "turn_diff", "web_search_begin",
+        "session_configured", "shutdown_complete", "stream_error", "turn_diff", "web_search_begin",
         "user_message", "agent_reasoning_raw_content_delta", "apply_patch_approval_request",
     }
 )  # fmt: skip
@@ -66,12 +65,10 @@ class OldStream(StepByStep):
             self._other(kind, message, offset)
 
     def _other(self, kind: str | None, message: dict[str, object], offset: int) -> None:
-        if kind == "task_complete":
-            self.end = RunEnd(EndReason.FINISHED, kind)
-        elif kind == "turn_aborted":
-            self.end = RunEnd(EndReason.CANCELLED, as_text(message.get("reason")) or kind)
-        elif kind == "error":
-            self.end = RunEnd(EndReason.ERROR, shortened(as_text(message.get("message")) or kind, 200))
+        if kind in {"task_complete", "turn_aborted", "error"}:
+            self.end = ended_turn(kind, message, self.end, None)
+        elif kind == "task_started":
+            self.end = None
         elif kind not in _SILENT:
             self.unknown.add(f"msg/{kind}", offset)
 

@@ -11,7 +11,9 @@ import re
 
 from samework.decode.shapes import as_dict, as_text, compact
 from samework.model.events import ToolCall, Usage
-from samework.text import raw_bytes
+from samework.model.records import RunEnd
+from samework.model.words import EndReason
+from samework.text import raw_bytes, shortened
 
 _EXIT = re.compile(r"^(?:Process exited with code|Exit code:) (-?[0-9]+)$", re.MULTILINE)
 _OUTPUT_HEADING = re.compile(r"^Output:$", re.MULTILINE)
@@ -153,3 +155,20 @@ def uuid7_ms(given: object) -> int | None:
     """Milliseconds since 1970 in a UUID of version 7, None for anything else."""
     found = _UUID7.fullmatch(given) if isinstance(given, str) else None
     return int(found[1] + found[2], 16) if found else None
+
+
+def ended_turn(kind: str, payload: dict[str, object], before: RunEnd | None, time: str | None) -> RunEnd:
+    """How a turn ended, by the message that says so.
+
+    Args: before: an end that was told of the same turn. A turn that failed or was stopped is also told to be complete,
+    without a last message of the agent: then what was told before stands.
+    """
+    if kind == "turn_aborted":
+        return RunEnd(EndReason.CANCELLED, as_text(payload.get("reason")) or kind, time)
+    if kind == "error":
+        return RunEnd(EndReason.ERROR, shortened(as_text(payload.get("message")) or kind, 200), time)
+    if error := payload.get("error"):
+        return RunEnd(EndReason.ERROR, compact(error), time)
+    if before is not None and payload.get("last_agent_message") is None:
+        return before
+    return RunEnd(EndReason.FINISHED, kind, time)
