@@ -378,6 +378,48 @@ def test_how_a_sample_ended(more, reason, detail):
     assert (end.reason, end.detail) == (reason, detail)
 
 
+@pytest.mark.parametrize(
+    ("status", "more", "reason"),
+    [
+        ("cancelled", {"started_at": "2026-01-01"}, EndReason.CANCELLED),
+        ("error", {"started_at": "2026-01-01"}, EndReason.CANCELLED),
+        ("started", {"started_at": "2026-01-01"}, EndReason.LOG_TRUNCATED),
+        ("started", {}, EndReason.LOG_TRUNCATED),
+        ("success", {"started_at": "2026-01-01"}, EndReason.FINISHED),
+        ("cancelled", {"started_at": "2026-01-01", "completed_at": "2026-01-02"}, EndReason.FINISHED),
+        ("cancelled", {"scores": {"match": {"value": "C"}}}, EndReason.FINISHED),
+    ],
+)
+def test_a_sample_that_was_logged_before_it_was_done_ends_with_its_log(status, more, reason):
+    asked, wanted = user("2+3?"), said("", "a1", [call("c1", {"a": 2})])
+    run = sample(1, 1, [model([asked], wanted)], [asked, wanted], **({"scores": {}} | more))
+    assert only(read(document([run], status=status)), RunEnd)[0].reason is reason
+
+
+def test_an_older_log_that_crashed_keeps_the_end_of_a_sample_whose_calls_are_answered():
+    asked, wanted, given = user("2+3?"), said("", "a1", [call("c1", {"a": 2})]), result("5", "c1")
+    run = sample(1, 1, [model([asked], wanted)], [asked, wanted, given], scores={})
+    assert only(read(document([run], status="started")), RunEnd)[0].reason is EndReason.FINISHED
+
+
+def test_scores_of_an_invalidated_sample_are_left_out_and_it_is_said():
+    found = read(document([sample(invalidation={"author": "x", "reason": "saw the answer"})]))
+    assert not only(found, OutcomeRecord)
+    (damage,) = only(found, Damage)
+    assert (damage.code, damage.taints_run) == ("invalidated-sample", False)
+    assert damage.reason.endswith(": saw the answer")
+
+
+def test_a_reply_out_of_the_logs_own_cache_spends_no_tokens():
+    asked, first, more, last = user("2+3?"), said("5", "a1"), user("sure?", "u2"), said("yes", "a2")
+    events = [model([asked], first, cache="read"), model([asked, first, more], last, cache="write")]
+    found = read(document([sample(1, 1, events, [asked, first, more, last])]))
+    replies = [each for each in only(found, Event) if each.kind is EventKind.COMPLETION]
+    assert [each.text for each in replies] == ["5", "yes"]
+    assert [each.usage.prompt_tokens if each.usage else None for each in replies] == [None, 5]
+    assert [each.reason.split(" out")[0] for each in only(found, Damage)] == ["1 reply"]
+
+
 def test_the_patch_that_a_scorer_took_is_the_runs():
     made = sample(
         scores={"swe": {"value": 1.0, "metadata": {"model_patch": "diff"}}}, metadata={"base_commit": "ab" * 20}

@@ -5,7 +5,8 @@ the epochs, so that a second log of the task goes on counting. A run is known by
 messages: a log that was converted, scored again or retried, with samples copied from an earlier one, adds no run twice,
 and the scores that came first stay. What a run said is in its model calls (see `_inspect_sample`), since the messages
 of a sample are only what was left at its end. Calls of scorers are left out. A sub-agent is a run of its own, of the
-task `<task>/<its name>`. A listing of logs is no log.
+task `<task>/<its name>`. A sample that was logged before it was done ends with its log; what was scored, or stands in a
+log that succeeded, was done. The scores of an invalidated sample are left out. A listing of logs is no log.
 """
 
 from __future__ import annotations
@@ -186,7 +187,7 @@ class _Log:
         for lost in sorted(sample.lost):
             yield Damage(offset or 0, 0, f"{lost} is not in the log", code="missing-content")
         yield from _outcomes(record, offset or 0)
-        yield _end(record, sample.main)
+        yield _end(record, sample.main, as_text(self.header.get("status")))
         for thread in list(sample.threads.values())[1:]:
             if any(not isinstance(each, Damage) for each in thread.records):
                 yield from self._sub_agent(start, thread, native)
@@ -331,7 +332,12 @@ def _sandbox(given: object) -> object:
 
 def _outcomes(record: dict[str, object], offset: int) -> Iterator[Record]:
     """Scores; one of several values is an outcome each. The patch that a scorer took is the run's."""
-    scores = as_dict(record.get("scores")) or ({"score": record["score"]} if record.get("score") else {})
+    scores = _scores(record)
+    invalidation = as_dict(record.get("invalidation"))
+    if invalidation:
+        said = as_text(invalidation.get("reason")) or "without a reason"
+        reason = f"the sample was invalidated, so its scores are left out: {shortened(said, 120)}"
+        yield Damage(offset, 0, reason, code="invalidated-sample", taints_run=False)
     for name, score in scores.items():
         value = score.get("value") if isinstance(score, dict) else score
         for key, each in value.items() if isinstance(value, dict) else [("", value)]:
@@ -339,6 +345,8 @@ def _outcomes(record: dict[str, object], offset: int) -> Iterator[Record]:
             known = each if isinstance(each, bool | str) else as_number(each)
             if isinstance(each, list):
                 known = compact(each)
+            if invalidation:
+                continue
             if known is not None:
                 yield OutcomeRecord(label, known)
             elif each is not None:
@@ -350,8 +358,19 @@ def _outcomes(record: dict[str, object], offset: int) -> Iterator[Record]:
             yield PatchRecord(raw_bytes(patch), base_commit=base)
 
 
-def _end(record: dict[str, object], thread: Thread) -> RunEnd:
-    """An error or a limit of the sample ends it; else the last reply's reason; a sample in a log has ended."""
+def _scores(record: dict[str, object]) -> dict[str, object]:
+    return as_dict(record.get("scores")) or ({"score": record["score"]} if record.get("score") else {})
+
+
+def _was_done(record: dict[str, object], thread: Thread, status: str | None) -> bool:
+    """Whether a sample had ended when it was logged; in older logs, which have no times, its last calls tell."""
+    if status == "success" or record.get("completed_at") or _scores(record):
+        return True
+    return not record.get("started_at") and not thread.has_open_calls
+
+
+def _end(record: dict[str, object], thread: Thread, status: str | None) -> RunEnd:
+    """An error or a limit of the sample ends it, or the end of its log; else the last reply's reason."""
     ended = as_text(record.get("completed_at"))
     error, limit = as_dict(record.get("error")), record.get("limit")
     if error:
@@ -367,6 +386,9 @@ def _end(record: dict[str, object], thread: Thread) -> RunEnd:
             else EndReason.LIMIT
         )
         return RunEnd(reason, f"{shortened(kind, 40)} limit", ended)
+    if not _was_done(record, thread, status):
+        reason = EndReason.CANCELLED if status in {"cancelled", "error"} else EndReason.LOG_TRUNCATED
+        return RunEnd(reason, f"logged before it was done, in a log that is {shortened(status or 'unfinished', 40)}")
     if thread.stop in _LIMIT_STOPS:
         return RunEnd(EndReason.LIMIT, thread.stop, ended)
     if thread.stop == "content_filter":

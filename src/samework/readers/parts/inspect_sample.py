@@ -2,7 +2,8 @@
 
 Each model call repeats its input, as messages or as references into a pool; long strings stand apart as attachments.
 Calls of a scorer are no part of the run. A call inside a tool's span (or inside a tool's or subtask's own events, as
-older logs have them) belongs to a sub-agent: a conversation of its own. Calls that failed left no completion.
+older logs have them) belongs to a sub-agent: a conversation of its own. Calls that failed left no completion. A reply
+out of Inspect's own cache is part of the conversation, and no model spent its tokens.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from samework.readers.parts.inspect_reply import (
     with_error,
 )
 from samework.readers.parts.token_evidence import ranked_texts
-from samework.text import raw_bytes, shortened
+from samework.text import counted, raw_bytes, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,8 +66,16 @@ class Thread:
         self.tools: str | None = None
         self.stop: str | None = None
         self.n_calls = 0
+        self.n_cached = 0
         self.config: dict[str, object] = {}
         self.model: str | None = None
+
+    @property
+    def has_open_calls(self) -> bool:
+        """Whether a call of the last reply has no result."""
+        answered = {each.call_id for each in self.records if isinstance(each, Event)}
+        last = next((each for each in reversed(self.records) if _is_completion(each)), None)
+        return isinstance(last, Event) and any(call.call_id not in answered for call in last.calls)
 
 
 class Sample:
@@ -182,6 +191,7 @@ class Sample:
             thread.records.append(Damage(self.offset or 0, 0, reason, code="other-choices", taints_run=False))
         thread.raw, thread.seen = [*raw, choices[0].get("message")], [*keys, made.key]
         thread.n_calls += 1
+        thread.n_cached += _is_cached(event)
         thread.stop = as_text(choices[0].get("stop_reason"))
         thread.config = thread.config or as_dict(event.get("config"))
         thread.model = thread.model or as_text(as_dict(event.get("output")).get("model"))
@@ -228,6 +238,11 @@ class Sample:
         for thread in self.threads.values():
             if thread is not main:
                 self._open_results(thread)
+            if thread.n_cached:
+                reason = (
+                    f"{counted(thread.n_cached, 'reply', 'replies')} out of Inspect's own cache, without tokens here"
+                )
+                thread.records.append(Damage(self.offset or 0, 0, reason, code="cached-reply", taints_run=False))
 
     def _usage_of_last(self, thread: Thread) -> None:
         """Without events the last reply alone has its usage, in the sample's output."""
@@ -294,12 +309,14 @@ class Sample:
         calls += [served_call(part) for part in served]
         reasoning, is_hidden = self._reasoning(as_dicts(message.get("content")))
         usage = usage_of(as_dict(event.get("output")).get("usage"))
+        is_hidden = is_hidden or (reasoning is None and usage is not None and bool(usage.reasoning_tokens))
+        usage = None if _is_cached(event) else usage
         margins, top2_texts = ranked_texts(choice.get("logprobs"))
         made = Event(
             EventKind.COMPLETION,
             text,
             reasoning=reasoning,
-            reasoning_hidden=is_hidden or (reasoning is None and usage is not None and bool(usage.reasoning_tokens)),
+            reasoning_hidden=is_hidden,
             calls=tuple(calls),
             n_prompt_tokens=usage.prompt_tokens if usage else None,
             margins=margins,
@@ -367,6 +384,11 @@ class Sample:
         if isinstance(value, dict):
             return {key: self._resolved(each, depth + 1) for key, each in value.items()}
         return [self._resolved(each, depth + 1) for each in value] if isinstance(value, list) else value
+
+
+def _is_cached(event: dict[str, object]) -> bool:
+    """Whether Inspect answered a call by a reply that it had kept."""
+    return event.get("cache") == "read"
 
 
 def _is_completion(record: object) -> bool:
