@@ -57,6 +57,34 @@ def test_a_conversation_is_told_once_though_each_request_repeats_it():
     assert (run.end.reason, run.facts["model.id_requested"]) == (EndReason.FINISHED, "m")
 
 
+REFUSED = {"request": {"messages": ASKED}, "response": {"type": "error", "error": {"type": "overloaded_error"}}}
+
+
+def test_a_reply_that_calls_a_tool_is_not_the_end_of_a_run():
+    (run,) = runs_in(READER, lines(call(1, ASKED, USE, stop="tool_use")))
+    assert (run.end.reason, run.end.detail) == (EndReason.UNRECORDED, "tool_use")
+    again = [*ASKED, {"role": "assistant", "content": [said("a")]}, {"role": "user", "content": "and?"}]
+    (run,) = runs_in(READER, lines(call(1, ASKED, said("a")), {"request": {"messages": again}}))
+    assert run.end.reason is EndReason.UNRECORDED
+
+
+def test_a_call_that_failed_is_the_end_where_it_is_the_last_and_else_a_finding():
+    (run,) = runs_in(READER, lines(call(1, ASKED, said("a")), REFUSED))
+    assert (run.end.reason, run.damages) == (EndReason.ERROR, [])
+    (run,) = runs_in(READER, lines(call(1, ASKED, said("a")), {"type": "error", "error": {"type": "api_error"}}))
+    assert (run.end.reason, run.damages) == (EndReason.ERROR, [])
+    (run,) = runs_in(READER, lines(call(1, ASKED, said("a")), REFUSED, call(2, ASKED, said("b"))))
+    assert [text for kind, text in run.told if kind == "completion"] == ["a", "b"]
+    assert (run.end.reason, [damage.code for damage in run.damages]) == (EndReason.FINISHED, ["failed-call"])
+
+
+def test_a_reply_that_stands_twice_counts_once():
+    one = call(1, ASKED, said("a"))
+    (run,) = runs_in(READER, lines(one, one))
+    assert run.told == [("user", "go"), ("completion", "a")]
+    assert [damage.code for damage in run.damages] == ["copied-record"]
+
+
 def test_what_the_cache_gave_is_part_of_the_prompt():
     (run,) = runs_in(READER, reply(1, said("a"), cache_read_input_tokens=10, cache_creation_input_tokens=5))
     assert run.completions[0].usage == Usage(16, 10, 5, 2)

@@ -44,6 +44,14 @@ def test_a_reply_has_ids_and_raw_text():
     assert run.end.reason is EndReason.FINISHED
 
 
+def test_a_call_that_failed_is_the_end_where_it_is_the_last_and_else_a_finding():
+    failed = {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}}
+    (run,) = runs_in(READER, lines(reply("p", "ab", 1, 2), failed))
+    assert (run.end.reason, run.end.detail, run.damages) == (EndReason.ERROR, "Loading model", [])
+    (run,) = runs_in(READER, lines(reply("p", "ab", 1, 2), failed, reply("pab?", "c", 3)))
+    assert (run.end.reason, [damage.code for damage in run.damages]) == (EndReason.FINISHED, ["failed-call"])
+
+
 def test_reuse_is_what_was_reused_and_not_how_full_the_slot_was():
     (run,) = runs_in(READER, reply("p", "ab", 1, 2))
     assert run.completions[0].usage == Usage(5, 2, None, 2)

@@ -98,6 +98,47 @@ def test_successive_logs_of_one_session_are_one_run(shared_path):
     assert len(completions) == len(logs)
 
 
+GO = message("user", "go")
+FAILED = {"request": {"messages": [GO]}, "response": {"error": {"message": "500", "type": "server_error"}}}
+
+
+def replied(made: dict[str, object], *messages: object) -> dict[str, object]:
+    return {"request": {"messages": [GO, *messages]}, "response": made}
+
+
+def test_a_reply_that_calls_a_tool_is_not_the_end_of_a_run():
+    asks = reply(choice={"message": called("c"), "finish_reason": "tool_calls"}, id="r1")
+    assert json_lines(replied(asks))[-1] == RunEnd(EndReason.UNRECORDED, "tool_calls")
+    answer = message("tool", "ok", tool_call_id="c")
+    assert json_lines(replied(asks), replied(reply("done"), called("c"), answer))[-1].reason is EndReason.FINISHED
+    asked_again = {"messages": [GO, message("assistant", "hi"), message("user", "and?")]}
+    assert json_lines(replied(reply("hi")), asked_again)[-1].reason is EndReason.UNRECORDED
+
+
+def test_a_call_that_failed_is_the_end_where_it_is_the_last_and_else_a_finding():
+    records = json_lines(replied(reply("hi")), FAILED)
+    assert shapes(records)[:2] == [("user", "go"), ("completion", "hi")]
+    assert (records[-1], [one for one in records if isinstance(one, Damage)]) == (RunEnd(EndReason.ERROR, "500"), [])
+    records = json_lines(FAILED, FAILED, replied(reply("hi")))
+    assert shapes(records) == [("user", "go"), ("completion", "hi")]
+    assert records[-1] == RunEnd(EndReason.FINISHED, "stop")
+    (damage,) = [one for one in records if isinstance(one, Damage)]
+    assert (damage.code, damage.reason.split(" and ")[0], damage.taints_run) == (
+        "failed-call",
+        "2 model calls failed",
+        False,
+    )
+
+
+def test_a_reply_that_stands_twice_counts_once_and_two_of_one_id_do_not():
+    asks = replied(reply(choice={"message": called("c")}, id="r1", usage={"prompt_tokens": 10}))
+    done = replied(reply("done", id="r2"), called("c"), message("tool", "ok", tool_call_id="c"))
+    records = json_lines(asks, asks, done)
+    assert shapes(records) == [("user", "go"), ("completion", ""), ("observation", "ok"), ("completion", "done")]
+    assert [one.code for one in records if isinstance(one, Damage)] == ["copied-record"]
+    assert shapes(json_lines(reply("a", id="0"), reply("b", id="0"))) == [("completion", "a"), ("completion", "b")]
+
+
 def test_a_bare_reply_and_lists_of_them_are_completions():
     for records in (document(reply("a")), document([reply("a")]), json_lines(reply("a"))):
         assert shapes(records) == [("completion", "a")]

@@ -46,7 +46,27 @@ def test_a_reply_is_one_completion_with_its_items():
     (event,) = run.completions
     assert [(each.arguments, each.call_id, each.exact) for each in event.calls] == [('{"a":  1}', "c", True)]
     assert (event.reasoning, event.usage) == ("hm", Usage(3, 1, None, 2, 1))
-    assert (run.facts["sampling.temperature"], run.end.reason) == (0.5, EndReason.FINISHED)
+    assert (run.facts["sampling.temperature"], run.end.reason) == (0.5, EndReason.UNRECORDED)
+
+
+@pytest.mark.parametrize(
+    ("items", "reason"),
+    [
+        ([{"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}], EndReason.UNRECORDED),
+        ([{"type": "mcp_approval_request", "id": "a", "name": "f"}], EndReason.UNRECORDED),
+        ([{"type": "web_search_call", "id": "w", "status": "completed"}], EndReason.FINISHED),
+        ([{"type": "shell_call", "call_id": "c"}, {"type": "shell_call_output", "call_id": "c"}], EndReason.FINISHED),
+    ],
+)
+def test_a_reply_that_waits_for_its_client_is_not_the_end(items, reason):
+    assert runs_in(READER, reply(1, *items, said("a")))[0].end.reason is reason
+
+
+def test_a_reply_that_stands_twice_counts_once():
+    first, last = call(1, "go", called()), call(2, [answered()], said("done"), previous="r1")
+    (run,) = runs_in(READER, lines(first, first, last))
+    assert run.told == [("user", "go"), ("completion", ""), ("observation", "ok"), ("completion", "done")]
+    assert [damage.code for damage in run.damages] == ["copied-record"]
 
 
 def test_hidden_reasoning_is_told_as_hidden():
@@ -248,7 +268,8 @@ def test_a_refused_request_that_is_asked_again_is_a_failed_call_of_the_same_run(
     calls = (call(1, asked, said("A")), refused, refused, call(2, later, said("B")), call(3, last, said("C")))
     (run,) = runs_in(READER, lines(*calls))
     assert [text for _, text in run.told] == ["a", "A", "b", "B", "c", "C"]
-    assert (run.end.reason, run.damages) == (EndReason.FINISHED, [])
+    assert run.end.reason is EndReason.FINISHED
+    assert [damage.reason.split(" and ")[0] for damage in run.damages] == ["2 model calls failed"]
     assert len(runs_in(READER, lines(call(1, asked, said("A")), call(2, asked, said("A"))))) == 2
 
 

@@ -349,6 +349,14 @@ def test_messages_before_they_were_turned_into_text_are_read():
     assert told(records) == [("user", "q"), ("completion", ""), ("observation", "r"), ("completion", "bye")]
 
 
+@pytest.mark.parametrize(("name", "reason"), [("finish", EndReason.FINISHED), ("run", EndReason.UNRECORDED)])
+def test_a_last_reply_that_calls_a_tool_is_the_end_where_the_tool_is_finish(name, reason):
+    call = logged([{"role": "user", "content": "q"}], "", 1.5)
+    asks = {"id": "c", "function": {"name": name, "arguments": "{}"}}
+    call["response"]["choices"] = [{"message": {"tool_calls": [asks]}, "finish_reason": "tool_calls"}]
+    assert read(LLM_LOG, call)[-1].reason is reason
+
+
 @pytest.mark.shared
 def test_counts_of_instances_are_those_of_a_plain_walk(shared_path: Callable[..., Path]):
     for name in ("multi_swe_bench_output.jsonl", "resolver_output.jsonl"):

@@ -181,6 +181,27 @@ def test_ends_come_from_the_last_reply_or_a_failed_root():
     assert (run.end.reason, run.events, run.damages) == (EndReason.ERROR, [], [])
 
 
+@pytest.mark.parametrize(
+    ("word", "reason"),
+    [("tool_calls", "unrecorded"), ("STOP", "unrecorded"), ("stop", "finished"), ("end_turn", "finished")],
+)
+def test_a_reply_that_calls_a_tool_is_no_end_where_its_reason_says_so_or_is_always_the_same(word, reason):
+    asks = chat(1, ASKED, assistant("", ("c", "f", {"a": 1})), gen_ai__response__finish_reasons=[word])
+    assert runs_in(READER, otlp(asks))[0].end.reason == reason
+
+
+def test_a_last_model_call_that_failed_is_an_error_and_one_that_was_asked_again_is_a_finding():
+    root = span(1, gen_ai__operation__name="invoke_agent")
+    done = [chat(n, ASKED, assistant("a"), parent=1, gen_ai__response__finish_reasons=["stop"]) for n in (2, 4)]
+    failed = span(3, 1, gen_ai__operation__name="chat", status=2)
+    (run,) = runs_in(READER, otlp(root, done[0], failed))
+    assert (run.end.reason, run.damages) == (EndReason.ERROR, [])
+    (run,) = runs_in(READER, otlp(root, failed, done[1]))
+    assert (run.end.reason, [damage.code for damage in run.damages]) == (EndReason.FINISHED, ["failed-call"])
+    (run,) = runs_in(READER, otlp({**failed, "parentSpanId": ""}, {**done[1], "parentSpanId": ""}))
+    assert run.end.reason is EndReason.FINISHED
+
+
 def test_spans_without_models_are_refused_with_the_reason():
     with pytest.raises(DamagedRecord, match="no span of a model"):
         list(READER.read(BytesSource("x", json.dumps(otlp(span(1, http__method="GET"))).encode())))

@@ -2,7 +2,8 @@
 
 A call repeats the conversation that it goes on from; only what is new becomes events, and one that leaves it is an edit
 of the context. A tool's result that its own record gives counts once, whether a later prompt repeats it or not. A reply
-whose content nobody recorded keeps its usage, and leaves the run incomplete: it is no empty reply.
+whose content nobody recorded keeps its usage, and leaves the run incomplete: it is no empty reply. A call that failed
+left none, and is told of at the end.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from samework.canon.conversation import continuation
 from samework.model.events import Event, ToolCall, Usage
 from samework.model.records import Damage
 from samework.model.words import EventKind
-from samework.text import raw_bytes
+from samework.text import counted, raw_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,6 +72,8 @@ class Conversation:
         self._answered: set[str] = set()
         self._claimed: set[str] = set()
         self._waiting: list[tuple[Message, str | None, int]] = []
+        self._failed: list[int] = []
+        self._ends_failed = False
 
     def add(self, call: ModelCall) -> Iterator[Event | Damage]:
         """What a call adds."""
@@ -81,10 +84,13 @@ class Conversation:
             yield from self._prompt(call.messages, call.offset)
         if self._waiting:
             yield from self.flush()
-        if call.reply is None and not call.failed:
+        self._ends_failed = call.reply is None and call.failed
+        if self._ends_failed:
+            self._failed.append(call.offset)
+            return
+        if call.reply is None:
             yield from self._missing("the reply of a model call is not recorded", call.offset)
-        if call.reply is not None or not call.failed:
-            yield from self._reply(call.reply or Message(EventKind.COMPLETION), call)
+        yield from self._reply(call.reply or Message(EventKind.COMPLETION), call)
 
     def _prompt(self, messages: tuple[Message, ...], offset: int) -> Iterator[Event | Damage]:
         # Where readers convert a message once, prompts share it: of the one before, what it tells is known.
@@ -169,11 +175,19 @@ class Conversation:
                 if told.call_id is not None:
                     if call.call_id == told.call_id:
                         return call
-                elif call.name == name and (call.call_id or "") not in self._answered | self._claimed:
+                elif call.name == name and self._is_open(call.call_id or ""):
                     if call.call_id is not None:
                         self._claimed.add(call.call_id)
                     return call
         return None
+
+    def _is_open(self, call_id: str) -> bool:
+        return call_id not in self._answered and call_id not in self._claimed
+
+    def finish(self) -> Iterator[Event | Damage]:
+        """What is left at the end of the run, and calls that failed; of the last one the run's end tells."""
+        yield from self.flush()
+        yield from failed_calls(self._failed[:-1] if self._ends_failed else self._failed)
 
     def flush(self) -> Iterator[Event]:
         """Results of tools that no prompt has repeated so far."""
@@ -201,6 +215,13 @@ class Conversation:
 
 
 _RECENT = 200
+
+
+def failed_calls(offsets: list[int]) -> Iterator[Damage]:
+    """What a run says of model calls that failed, by their places."""
+    if offsets:
+        reason = f"{counted(len(offsets), 'model call')} failed and left no reply; what such calls counted is left out"
+        yield Damage(offsets[0], 0, reason, code="failed-call", taints_run=False)
 
 
 def marked(kind: str, content: str) -> str:

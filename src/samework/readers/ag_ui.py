@@ -281,7 +281,7 @@ class _Run:
                 EventKind.COMPLETION, reasoning="".join(self.reasoning) or None, reasoning_hidden=self.hidden
             )
             yield from self.conversation.add(ModelCall(reply=reply, time=self.time, offset=self.offset))
-        yield from self.conversation.flush()
+        yield from self.conversation.finish()
         yield RunEnd(self.reason, self.detail, ended=self.time)
 
 

@@ -21,7 +21,7 @@ from samework.model.events import Event
 from samework.model.reader import Evidence
 from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
 from samework.model.words import EndReason, EventKind, FieldSource
-from samework.readers.parts.chat import END_REASONS, message_of, result_text
+from samework.readers.parts.chat import END_REASONS, message_of, repeated_replies, result_text
 from samework.readers.parts.usage import usage_of
 from samework.text import shortened, visible
 
@@ -171,6 +171,8 @@ class _Reading:
         self.finish_word: str | None = None
         self.served: set[str | None] = set()
         self.stream: _Stream | None = None
+        self.replies: dict[str, bytes] = {}
+        self.repeated: list[int] = []
 
     def damaged(self, damage: Damage) -> Iterator[Record]:
         """Damage inside a run is the run's."""
@@ -193,7 +195,7 @@ class _Reading:
             yield from self._cut(f"a stream ends in an error before its reply is complete: {shortened(told, 60)}")
             self.finish_word = "error"
             return
-        if reply_or_none is None and not as_list(request.get("messages")):
+        if reply_or_none is None and not as_list(request.get("messages")) and not _is_error(value):
             if as_text(value.get("role")) and "content" in value:
                 yield from self._cut(_CUT)
                 yield from self._single(value, item)
@@ -241,6 +243,7 @@ class _Reading:
             yield from self._begin({}, {}, item)
         if self.conversation is not None:
             for one in _told(message):
+                self.finish_word = None
                 if one.kind is EventKind.COMPLETION:
                     yield from self.conversation.add(ModelCall(reply=one, offset=item.offset))
                 else:
@@ -248,9 +251,10 @@ class _Reading:
 
     def _call(self, request: dict[str, object], reply: dict[str, object] | None, item: Item) -> Iterator[Record]:
         self.n_read += 1
-        messages = [*_system(request.get("system"))]
-        for one in as_dicts(request.get("messages")):
-            messages += [told for told in _told(one) if told.call_id is None or told.call_id not in self.served]
+        if reply is not None and self._is_known(reply):
+            self.repeated.append(item.offset)
+            return
+        messages = self._asked(request)
         told = [message.told for message in messages]
         users = [one for one in told if one[0] is not EventKind.SYSTEM]
         if self.conversation is not None and users and self.seen and users[0] != self.seen[0]:
@@ -264,14 +268,44 @@ class _Reading:
                 yield fact
         if self.conversation is None:
             return
+        if reply is not None:
+            yield from self._replied(self.conversation, request, reply, messages, item)
+        elif _is_error(item.value):
+            prompt = tuple(messages) or None
+            yield from self.conversation.add(ModelCall(messages=prompt, offset=item.offset, failed=True))
+            self.finish_word = "error"
+        else:
+            for event in self.conversation.restate(tuple(messages), item.offset):
+                self.finish_word = None
+                yield event
+
+    def _asked(self, request: dict[str, object]) -> list[Message]:
+        """Messages of a request, without results that were told with the reply."""
+        messages = [*_system(request.get("system"))]
+        for one in as_dicts(request.get("messages")):
+            messages += [told for told in _told(one) if told.call_id is None or told.call_id not in self.served]
+        return messages
+
+    def _is_known(self, reply: dict[str, object]) -> bool:
+        """Whether a reply was read before: one of the same id and content."""
+        own = as_name(reply.get("id")) or ""
+        return own in self.replies and self.replies[own] == _bytes_of(reply)
+
+    def _replied(
+        self,
+        conversation: Conversation,
+        request: dict[str, object],
+        reply: dict[str, object],
+        messages: list[Message],
+        item: Item,
+    ) -> Iterator[Record]:
+        """A call that was answered."""
+        if (own_id := as_name(reply.get("id"))) is not None:
+            self.replies[own_id] = _bytes_of(reply)
         tools = request.get("tools")
-        if reply is None:
-            yield from self.conversation.restate(tuple(messages), item.offset)
-            self.finish_word = "error" if _is_error(item.value) else self.finish_word
-            return
         self.finish_word = as_name(reply.get("stop_reason"))
         own, *results = [*_told({**reply, "role": "assistant"}), Message(EventKind.COMPLETION)]
-        yield from self.conversation.add(
+        yield from conversation.add(
             ModelCall(
                 messages=tuple(messages) or None,
                 reply=own,
@@ -288,7 +322,7 @@ class _Reading:
 
     def _begin(self, request: dict[str, object], reply: dict[str, object], item: Item | None) -> Iterator[Record]:
         self.conversation, self.facts, self.finish_word, self.seen = Conversation(), set(), None, []
-        self.served = set()
+        self.served, self.replies, self.repeated = set(), {}, []
         digest = None if item is None or self.n_runs == 0 else hashlib.sha256(content_bytes(item.value)).hexdigest()
         self.n_runs += 1
         yield RunStart(
@@ -303,15 +337,21 @@ class _Reading:
         is_cut = self.stream is not None
         yield from self._cut(_CUT)
         if self.conversation is not None:
-            yield from self.conversation.flush()
+            yield from self.conversation.finish()
+            yield from repeated_replies(self.repeated)
             unsaid = EndReason.LOG_TRUNCATED if is_cut else EndReason.UNRECORDED
             yield RunEnd(END_REASONS.get(self.finish_word or "", unsaid), self.finish_word)
             self.conversation = None
 
 
 def _is_error(value: dict[str, object]) -> bool:
+    """Whether a record tells of an error in the place of a reply."""
     response = as_dict(value.get("response"))
-    return bool(as_dict(response.get("error")) or as_dict(as_dict(response.get("body")).get("error")))
+    return any(bool(as_dict(holder.get("error"))) for holder in (value, response, as_dict(response.get("body"))))
+
+
+def _bytes_of(reply: dict[str, object]) -> bytes:
+    return hashlib.sha256(content_bytes(reply)).digest()
 
 
 def _told(message: dict[str, object]) -> list[Message]:

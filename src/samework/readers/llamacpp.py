@@ -12,6 +12,7 @@ import hashlib
 import math
 from typing import TYPE_CHECKING
 
+from samework.canon.model_calls import failed_calls
 from samework.decode.items import Item, first_object, iter_items
 from samework.decode.shapes import (
     as_count,
@@ -29,7 +30,7 @@ from samework.model.reader import Evidence
 from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
 from samework.model.words import EndReason, EventKind, FieldSource, RunKind
 from samework.readers.parts.token_evidence import ranked, with_reuse
-from samework.text import visible
+from samework.text import shortened, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,6 +98,14 @@ def _reply(value: dict[str, object]) -> dict[str, object] | None:
     return None
 
 
+def _error(value: dict[str, object]) -> str | None:
+    """What the server answered instead of a reply, None where a record tells of no error."""
+    for holder in (value, as_dict(value.get("response"))):
+        if error := as_dict(holder.get("error")):
+            return shortened(as_text(error.get("message")) or as_name(error.get("type")) or "error", 200)
+    return None
+
+
 class _Reading:
     """Runs of a file."""
 
@@ -107,6 +116,7 @@ class _Reading:
         self.said = ""
         self.facts: set[str] = set()
         self.end: tuple[EndReason, str | None] = (EndReason.UNRECORDED, None)
+        self.failed: list[int] = []
         self.streams: dict[int, _Stream] = {}
 
     def damaged(self, damage: Damage) -> Iterator[Record]:
@@ -117,6 +127,11 @@ class _Reading:
     def add(self, item: Item) -> Iterator[Record]:
         """One record."""
         reply = _reply(item.value)
+        if reply is None and (error := _error(item.value)) is not None:
+            yield from self._begin({}, item)
+            self.end = (EndReason.ERROR, error)
+            self.failed.append(item.offset)
+            return
         if reply is None:
             keys = visible(", ".join(list(item.value)[:4]))
             reason = f"no reply: an object with {keys}"
@@ -182,7 +197,7 @@ class _Reading:
         if self.is_open:
             return
         self.is_open, self.said, self.facts = True, "", set()
-        self.end = (EndReason.UNRECORDED, None)
+        self.end, self.failed = (EndReason.UNRECORDED, None), []
         digest = None if item is None or self.n_runs == 0 else hashlib.sha256(content_bytes(item.value)).hexdigest()
         self.n_runs += 1
         model = as_name(reply.get("model"))
@@ -209,6 +224,7 @@ class _Reading:
     def _close(self) -> Iterator[Record]:
         if self.is_open:
             self.is_open = False
+            yield from failed_calls(self.failed[:-1] if self.end[0] is EndReason.ERROR else self.failed)
             yield RunEnd(*self.end)
 
 

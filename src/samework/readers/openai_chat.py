@@ -1,8 +1,8 @@
 """OpenAI chat completions: replies, wrappers of request and reply, and bare messages, in a document or JSON Lines.
 
 A call whose messages go on from those seen before belongs to the same run and adds only what is new; one that goes
-back to an earlier message is an edit of the context. Refuses to make token ids or margins from text: they are kept
-where the server gave them.
+back to an earlier message is an edit of the context. A call that was answered with an error has no reply; one whose
+reply stands twice counts once. Refuses to make token ids or margins from text: they are kept where a server gave them.
 """
 
 from __future__ import annotations
@@ -13,16 +13,18 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from samework.canon.model_calls import failed_calls
 from samework.decode import strict_json
 from samework.decode.document import read_document
 from samework.decode.jsonl import Line, iter_records
-from samework.decode.shapes import as_dict, as_dicts, as_list, as_moment, as_text, compact
+from samework.decode.shapes import as_dict, as_dicts, as_list, as_moment, as_name, as_text, compact, content_bytes
 from samework.decode.strict_json import NotJson
 from samework.errors import DamagedRecord
 from samework.model.events import Event, ToolCall, Usage
 from samework.model.reader import Evidence
 from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
 from samework.model.words import Absence, EndReason, EventKind, FieldSource
+from samework.readers.parts.chat import end_of_reply, repeated_replies
 from samework.readers.parts.token_evidence import completion_ids, prompt_ids, ranked, ranked_texts, with_reuse
 from samework.text import raw_bytes, shortened
 
@@ -58,13 +60,6 @@ _HOSTED_UNOBSERVABLE = (
     "cache.attention_reuse.enabled", "reset.scope", "concurrency.at_request", "hw.device",
 )  # fmt: skip
 _LLAMA_BUILD = re.compile(r"b[0-9]+-[0-9a-z]+")
-_END_REASONS = {
-    "stop": EndReason.FINISHED,
-    "tool_calls": EndReason.FINISHED,
-    "function_call": EndReason.FINISHED,
-    "length": EndReason.LIMIT,
-    "content_filter": EndReason.ERROR,
-}
 _MIN_SHARED = 2
 
 
@@ -113,7 +108,7 @@ class OpenaiChat:
             else:
                 yield from chat.add(item)
         yield from chat.start_if_needed({}, {})
-        yield chat.end()
+        yield from chat.ending()
 
 
 class _Item(msgspec.Struct, frozen=True, gc=False):
@@ -169,6 +164,10 @@ class _Chat:
         self.n_steps = 0
         self.unanswered: list[str] = []
         self.finish: str | None = None
+        self.error: str | None = None
+        self.failed: list[int] = []
+        self.replies: dict[str, bytes] = {}
+        self.repeated: list[int] = []
         self.facts_given: set[str] = set()
 
     def add(self, item: _Item) -> Iterator[Record]:
@@ -181,14 +180,21 @@ class _Chat:
             return
         request = _request(value)
         messages = _messages(request)
-        if reply is None and not messages:
+        error = _error(value) if reply is None else None
+        if reply is None and not messages and error is None:
             yield from self.start_if_needed({}, {})
             keys = shortened(", ".join(map(str, value)), 80)
             yield Damage(item.offset, len(item.raw or b""), f"neither a message nor a reply: an object with {keys}")
             return
-        yield from self._place(item, request, reply, messages)
+        if reply is not None and self._is_known(reply):
+            self.repeated.append(item.offset)
+            return
+        yield from self._place(item, request, reply, messages, is_call=reply is not None or error is not None)
         if reply is not None:
             yield from self._reply(reply, item.offset)
+        elif error is not None:
+            self.error = error
+            self.failed.append(item.offset)
 
     def _place(
         self,
@@ -196,14 +202,16 @@ class _Chat:
         request: dict[str, object],
         reply: dict[str, object] | None,
         messages: list[dict[str, object]],
+        *,
+        is_call: bool,
     ) -> Iterator[Record]:
         """Begin a run or go on with it, and yield the messages that are new."""
         told = [_told(message) for message in messages]
         n_shared = _n_shared(self.seen, told)
         goes_on = not messages or n_shared == len(self.seen)
-        goes_back = reply is not None and (n_shared >= _MIN_SHARED or n_shared == len(told))
+        goes_back = is_call and (n_shared >= _MIN_SHARED or n_shared == len(told))
         if self.is_open and not goes_on and not goes_back:
-            yield self.end()
+            yield from self.ending()
             self.reset()
             self.n_runs += 1
         yield from self.start_if_needed(request, reply or {}, item)
@@ -235,12 +243,24 @@ class _Chat:
                 self.facts_given.add(fact.field)
                 yield fact
 
-    def end(self) -> RunEnd:
-        """The end of the run, by the last reason that a reply gave."""
-        return RunEnd(_END_REASONS.get(self.finish or "", EndReason.UNRECORDED), self.finish)
+    def ending(self) -> Iterator[Record]:
+        """Findings on the run, and its end: an error of the last call, or the reason of the last reply."""
+        yield from repeated_replies(self.repeated)
+        if self.error is not None:
+            yield from failed_calls(self.failed[:-1])
+            yield RunEnd(EndReason.ERROR, self.error)
+        else:
+            yield from failed_calls(self.failed)
+            yield RunEnd(end_of_reply(self.finish, has_calls=bool(self.unanswered)), self.finish)
+
+    def _is_known(self, reply: dict[str, object]) -> bool:
+        """Whether a reply was read before: one of the same id and content, for some servers give all replies one id."""
+        own = as_name(reply.get("id")) or ""
+        return own in self.replies and self.replies[own] == _bytes_of(reply)
 
     def _message(self, message: dict[str, object], offset: int) -> Iterator[Record]:
         self.seen.append(_told(message))
+        self.finish = None
         kind = _ROLES.get(str(message.get("role")))
         if kind is None:
             role = shortened(str(message.get("role")), 40)
@@ -265,7 +285,9 @@ class _Chat:
         if not message:
             yield Damage(offset, 0, "a reply without a message")
             return
-        self.finish = as_text(choice.get("finish_reason")) or self.finish
+        self.finish = as_text(choice.get("finish_reason"))
+        if (own := as_name(reply.get("id"))) is not None:
+            self.replies[own] = _bytes_of(reply)
         self.seen.append(_told({"role": "assistant"} | message))
         yield self._completion(message, choice, reply, offset)
 
@@ -273,6 +295,7 @@ class _Chat:
         self, message: dict[str, object], choice: dict[str, object], reply: dict[str, object], offset: int
     ) -> Event:
         self.n_steps += 1
+        self.error = None
         calls = tuple(_calls(message, self.n_steps))
         self.unanswered = [call.call_id for call in calls if call.call_id is not None]
         usage = with_reuse(_usage(reply.get("usage")), choice, reply)
@@ -320,6 +343,20 @@ def _reply(value: dict[str, object]) -> dict[str, object] | None:
         if choices and isinstance(choices[0], dict) and isinstance(choices[0].get("message"), dict):
             return found
     return None
+
+
+def _error(value: dict[str, object]) -> str | None:
+    """What a call was answered with instead of a reply, None where that was no error."""
+    response = as_dict(value.get("response"))
+    for holder in (response, as_dict(response.get("body")), value):
+        if error := holder.get("error"):
+            told = as_text(as_dict(error).get("message")) or as_text(error) or compact(error)
+            return shortened(told, 200)
+    return None
+
+
+def _bytes_of(reply: dict[str, object]) -> bytes:
+    return hashlib.sha256(content_bytes(reply)).digest()
 
 
 def _request(value: dict[str, object]) -> dict[str, object]:

@@ -23,7 +23,15 @@ from samework.model.events import Event
 from samework.model.reader import Evidence
 from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
 from samework.model.words import EndReason, EventKind, FieldSource
-from samework.readers.parts.chat import items_reply, items_results, message_of, replied, result_text
+from samework.readers.parts.chat import (
+    has_open_items,
+    items_reply,
+    items_results,
+    message_of,
+    repeated_replies,
+    replied,
+    result_text,
+)
 from samework.readers.parts.usage import usage_of
 from samework.text import shortened, visible
 
@@ -264,8 +272,10 @@ class _Chains:
         """Put a reply into the run that it belongs to."""
         previous = as_name(reply.get("previous_response_id")) or as_name(request.get("previous_response_id"))
         own = as_name(reply.get("id"))
-        if own is not None and own in self.by_reply and self.by_reply[own].came(own, reply, offset):
-            return self.by_reply[own]
+        if own is not None and own in self.by_reply:
+            held = self.by_reply[own]
+            if held.came(own, reply, offset) or held.holds(own, reply, offset):
+                return held
         kept = _conversation(request, reply)
         run = self.by_conversation.get(kept or "") or self._run_of(previous, tuple(_input(request.get("input"))))
         if kept is not None:
@@ -306,6 +316,7 @@ class _Run:
         self.places: dict[str, int] = {}
         self.partial: set[str] = set()
         self.cut: dict[str, Damage] = {}
+        self.repeated: list[int] = []
 
     def goes_on(self, given: tuple[Message, ...]) -> bool:
         """Whether an input repeats this run's last one and goes on, or asks again what was refused."""
@@ -329,6 +340,13 @@ class _Run:
         else:
             self.partial.discard(own)
             self.cut.pop(own, None)
+        return True
+
+    def holds(self, own: str, reply: dict[str, object], offset: int) -> bool:
+        """Whether the run has this reply already: one of the same id and content."""
+        if self.replies[self.places[own]][1] != reply:
+            return False
+        self.repeated.append(offset)
         return True
 
     def records(self, damages: list[Damage], *, is_one: bool) -> Iterator[Record]:
@@ -362,12 +380,16 @@ class _Run:
             is_new = not (is_chained and is_again)
             yield from _call(conversation, request, reply, offset, served, is_chained=is_chained, is_new=is_new)
             refused = request if _is_refused(reply) else None
+        yield from conversation.finish()
+        yield from repeated_replies(self.repeated)
         _, last, offset = self.replies[-1]
         status = as_name(last.get("status"))
         detail = as_name(as_dict(last.get("incomplete_details")).get("reason"))
         detail = detail or as_text(as_dict(last.get("error")).get("message")) or status
-        unsaid = EndReason.LOG_TRUNCATED if _key(last, offset) in self.partial else EndReason.UNRECORDED
-        yield RunEnd(_ENDS.get(status or "", unsaid), shortened(detail, 200) if detail else None)
+        reason = EndReason.LOG_TRUNCATED if _key(last, offset) in self.partial else EndReason.UNRECORDED
+        if not (status == "completed" and has_open_items(as_dicts(last.get("output")))):
+            reason = _ENDS.get(status or "", reason)
+        yield RunEnd(reason, shortened(detail, 200) if detail else None)
 
 
 def _conversation(request: dict[str, object], reply: dict[str, object]) -> str | None:

@@ -33,6 +33,7 @@ _FAR_BYTES = 4 << 20
 _KINDS = {"system": EventKind.SYSTEM, "user": EventKind.USER, "tool": EventKind.OBSERVATION}
 _SAMPLING = ("temperature", "top_p", "top_k", "seed", "max_completion_tokens", "max_tokens", "stop", "reasoning_effort")
 _ENDS = {"length": EndReason.LIMIT, "content_filter": EndReason.ERROR}
+_ASKS = frozenset({"tool_calls", "tool_use", "function_call"})
 _Key = tuple[object, ...]
 
 
@@ -109,6 +110,7 @@ class _Conversation:
         self.open_calls: list[str] = []
         self.tools: str | None = None
         self.stop: str | None = None
+        self.has_finished = False
         self.n_runs = 0
 
     def add(self, call: dict[str, object]) -> Iterator[Record]:
@@ -158,6 +160,8 @@ class _Conversation:
         yield self._completion(message, as_dict(response.get("usage")), time)
         self.seen = [*keys, _key(message)]
         self.stop = as_text(choices[0].get("finish_reason"))
+        asked = (as_dict(call.get("function")).get("name") for call in as_dicts(message.get("tool_calls")))
+        self.has_finished = "finish" in asked
 
     def _completion(self, message: dict[str, object], told: dict[str, object], time: str | None) -> Event:
         calls = [_call(call) for call in as_dicts(message.get("tool_calls"))]
@@ -176,7 +180,9 @@ class _Conversation:
         )
 
     def end(self) -> RunEnd:
-        """The end of the run, by its last reply."""
+        """The end of the run, by its last reply; one that calls a tool ends it only where that is how an agent ends."""
+        if self.stop in _ASKS and not self.has_finished:
+            return RunEnd(EndReason.UNRECORDED, self.stop)
         return RunEnd(_ENDS.get(self.stop or "", EndReason.FINISHED if self.stop else EndReason.UNRECORDED), self.stop)
 
 

@@ -14,7 +14,9 @@ from samework.canon.model_calls import Message, marked
 from samework.decode.flat_names import spelled
 from samework.decode.shapes import as_dict, as_dicts, as_list, as_name, as_text, compact, decoded
 from samework.model.events import ToolCall
+from samework.model.records import Damage
 from samework.model.words import EndReason, EventKind
+from samework.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,11 +37,6 @@ END_REASONS = {
     "stop": EndReason.FINISHED,
     "end_turn": EndReason.FINISHED,
     "stop_sequence": EndReason.FINISHED,
-    "tool_calls": EndReason.FINISHED,
-    "tool_call": EndReason.FINISHED,
-    "tool_use": EndReason.FINISHED,
-    "tool-calls": EndReason.FINISHED,
-    "function_call": EndReason.FINISHED,
     "completed": EndReason.FINISHED,
     "STOP": EndReason.FINISHED,
     "length": EndReason.LIMIT,
@@ -50,6 +47,9 @@ END_REASONS = {
     "refusal": EndReason.ERROR,
     "error": EndReason.ERROR,
 }
+"""Of a run whose last reply gave this reason; one that calls a tool waits for its result, and is no end."""
+_ALSO_OF_CALLS = frozenset({"STOP"})
+"""Reasons that a provider gives whether a reply calls a tool or not."""
 _LANGCHAIN = {"human": "user", "ai": "assistant", "aimessagechunk": "assistant", "chat": "user"}
 _CALLS = frozenset({"tool_use", "tool_call", "tool-call", "server_tool_use", "mcp_tool_use", "function_call"})
 _RESULTS = frozenset({"tool_result", "tool_call_response", "tool-result", "function_call_output"})
@@ -69,6 +69,24 @@ _BESIDE = frozenset(
     }
 )  # fmt: skip
 """What a message of other APIs holds beside its content."""
+
+
+def end_of_reply(word: str | None, *, has_calls: bool) -> EndReason:
+    """How a run ended, by the reason of its last reply and whether that calls a tool.
+
+    >>> str(end_of_reply("stop", has_calls=False)), str(end_of_reply("STOP", has_calls=True))
+    ('finished', 'unrecorded')
+    """
+    if has_calls and word in _ALSO_OF_CALLS:
+        return EndReason.UNRECORDED
+    return END_REASONS.get(word or "", EndReason.UNRECORDED)
+
+
+def repeated_replies(offsets: list[int]) -> Iterator[Damage]:
+    """What a run says of replies that its source holds again, by their places."""
+    if offsets:
+        reason = f"{counted(len(offsets), 'record')} of a reply that stands in the source already: it counts once"
+        yield Damage(offsets[0], 0, reason, code="copied-record", taints_run=False)
 
 
 class Converted:
@@ -428,7 +446,8 @@ def _from_object(value: dict[str, object], converted: Converted | None) -> tuple
         if listed and isinstance(listed, list):
             return _choice(listed[0], converted)
     if as_list(value.get("output")) and as_text(as_dict(as_list(value["output"])[0]).get("type")):
-        return items_reply(as_dicts(value["output"])), as_text(value.get("status"))
+        items, status = as_dicts(value["output"]), as_text(value.get("status"))
+        return items_reply(items), "tool_calls" if status == "completed" and has_open_items(items) else status
     if _is_item(value):
         return items_reply([value]), None
     found = _completion(value, converted)
@@ -511,6 +530,26 @@ def items_reply(items: Iterable[dict[str, object]], *, apart: bool = False) -> M
         reasoning="\n".join(reasoning) or None,
         reasoning_hidden=is_hidden,
     )
+
+
+def has_open_items(items: Iterable[dict[str, object]]) -> bool:
+    """Whether items of a reply call a tool that the client runs, or wait for its approval, and hold no answer."""
+    asked: set[object] = set()
+    for item in items:
+        kind, call_id = as_text(item.get("type")) or "", as_name(item.get("call_id")) or as_name(item.get("id"))
+        if kind in _OF_CLIENT or (kind == "tool_search_call" and item.get("execution") == "client"):
+            asked.add(call_id)
+        elif kind.endswith("_output"):
+            asked.discard(call_id)
+    return bool(asked)
+
+
+_OF_CLIENT = frozenset(
+    {
+        "function_call", "custom_tool_call", "local_shell_call", "shell_call", "computer_call", "apply_patch_call",
+        "mcp_approval_request",
+    }
+)  # fmt: skip
 
 
 def items_results(items: Iterable[dict[str, object]]) -> list[Message]:

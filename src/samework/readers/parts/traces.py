@@ -17,7 +17,7 @@ from samework.decode.spans import Span, iter_spans, time_of
 from samework.errors import DamagedRecord
 from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
 from samework.model.words import EndReason, FieldSource
-from samework.readers.parts.chat import END_REASONS
+from samework.readers.parts.chat import end_of_reply
 from samework.text import visible
 
 if TYPE_CHECKING:
@@ -169,21 +169,28 @@ def _run(
         elif role == "tool":
             asked, result = dialect.tool(span)
             yield from conversation.tool(asked.name, asked, result, time_of(span), span.offset)
-    yield from conversation.flush()
+    yield from conversation.finish()
     yield _end(spans, calls, dialect)
 
 
 def _end(
     spans: list[tuple[Span, str]], calls: list[tuple[ModelCall, dict[str, object]] | None], dialect: Dialect
 ) -> RunEnd:
-    """A root or last model call that failed is an error; else the last reason that a reply gave."""
+    """An agent at the root, a last root or a last model call that failed is an error; else a reply's last reason."""
     backwards = zip(reversed(spans), reversed(calls), strict=True)
-    finishes = (dialect.finish(span, call[1]) for (span, _), call in backwards if call)
+    asked = [(span, call) for (span, _), call in backwards if call]
+    finishes = (dialect.finish(span, facts) for span, (_, facts) in asked)
     finish = next((as_name(found) for found in finishes if found), None)
-    failed = [span for span, role in spans if role and span.failed]
-    if failed and not {span.parent_id for span in failed} <= {span.span_id for span, _ in spans}:
+    if _has_failed(spans) or (asked and asked[0][1][0].failed):
         return RunEnd(EndReason.ERROR, finish)
-    return RunEnd(END_REASONS.get(finish or "", EndReason.UNRECORDED), finish)
+    reply = next((call.reply for _, (call, _) in asked if call.reply is not None), None)
+    return RunEnd(end_of_reply(finish, has_calls=reply is not None and bool(reply.calls)), finish)
+
+
+def _has_failed(spans: list[tuple[Span, str]]) -> bool:
+    own = {span.span_id for span, _ in spans}
+    roots = [(span, role) for span, role in spans if role and span.parent_id not in own]
+    return any(span.failed and role == "agent" for span, role in roots) or (bool(roots) and roots[-1][0].failed)
 
 
 def facts_of(told: Iterable[dict[str, object]]) -> Iterator[ManifestFact]:
