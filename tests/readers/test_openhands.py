@@ -116,6 +116,25 @@ def test_actions_of_one_reply_are_one_completion_and_results_go_by_cause():
     assert [end.reason for end in only(records, RunEnd)] == [EndReason.FINISHED]
 
 
+def test_replies_of_one_id_are_as_many_as_their_calls_come_again():
+    both = reply("same", {"c1": '{"command": "ls"}', "c2": '{"command":"pwd"}'})
+    one = reply("same", {"c1": '{"command": "id"}'})
+    history = [USER, action(2, "run", both, "c1"), action(3, "run", both, "c2"), result(4, 3, "x")]
+    history += [action(5, "run", both, "c1"), action(6, "run", both, "c2"), action(7, "run", one), result(8, 7, "y")]
+    records = read(V0, instance(history))
+    made = [event for event in only(records, Event) if event.kind == "completion"]
+    assert [[call.call_id for call in event.calls] for event in made] == [["e2", "e3"], ["e5", "e6"], ["e7"]]
+    assert [event.usage.prompt_tokens for event in made] == [9, 9, 9]
+    assert [event.call_id for event in only(records, Event) if event.kind == "observation"] == ["e3", "e7"]
+
+
+def test_a_run_that_goes_on_after_its_finish_has_not_ended():
+    finish, more = action(2, "finish", None), {**USER, "id": 3}
+    assert read(V0, instance([USER, finish]))[-1].reason is EndReason.FINISHED
+    assert read(V0, instance([USER, finish, more]))[-1].reason is EndReason.UNRECORDED
+    assert read(V0, instance([USER, finish, action(3, "run", None)]))[-1].reason is EndReason.UNRECORDED
+
+
 def test_an_instance_has_its_task_base_and_patch():
     records = read(
         V0,
@@ -210,13 +229,13 @@ def seen(name: str, text: str, **more: Any) -> dict[str, Any]:
     )
 
 
-def stats(prompt: int, made: int) -> dict[str, Any]:
+def stats(prompt: int, made: int, usage_id: str = "default") -> dict[str, Any]:
     counted = {"prompt_tokens": prompt, "completion_tokens": made, "cache_read_tokens": 1}
     return event(
         "ConversationStateUpdateEvent",
         "environment",
         key="stats",
-        value={"usage_to_metrics": {"default": {"model_name": "m", "accumulated_token_usage": counted}}},
+        value={"usage_to_metrics": {usage_id: {"model_name": "m", "accumulated_token_usage": counted}}},
     )
 
 
@@ -266,6 +285,58 @@ def test_actions_with_one_response_are_one_completion_though_results_stand_betwe
     assert (second.token_ids, second.prompt_token_ids) == ((3,), (1, 2))
     assert [end.reason for end in only(records, RunEnd)] == [EndReason.FINISHED]
     assert not only(records, Damage)
+
+
+def status(value: str) -> dict[str, Any]:
+    return event("ConversationStateUpdateEvent", "environment", key="execution_status", value=value)
+
+
+def usages(records: list[Any]) -> list[Any]:
+    made = [each.usage for each in only(records, Event) if each.kind == "completion"]
+    return [each and (each.prompt_tokens, each.completion_tokens) for each in made]
+
+
+def test_a_conversation_that_goes_on_has_not_ended():
+    more = event("MessageEvent", "user", llm_message={"role": "user", "content": "more"})
+    finish = acted("c1", "r1") | {"tool_name": "finish"}
+    assert read(V1, *EVENTS[:2], finish, status("finished"))[-1].reason is EndReason.FINISHED
+    for later in ([status("running")], [more], [acted("c2", "r2")]):
+        assert read(V1, *EVENTS[:2], finish, status("finished"), *later)[-1].reason is EndReason.UNRECORDED
+
+
+def test_an_error_of_the_conversation_ends_it_with_its_code():
+    for code, reason in (("LLMContextWindowExceedError", EndReason.ERROR), ("MaxIterationsReached", EndReason.LIMIT)):
+        told_of = event("ConversationErrorEvent", "environment", code=code, detail="x")
+        for last in ([told_of], [status("error"), told_of], [told_of, status("error")]):
+            records = read(V1, *EVENTS[:2], acted("c1", "r1"), *last)
+            assert (records[-1].reason, records[-1].detail) == (reason, f"{code}: x")
+            assert not only(records, Damage)
+
+
+def test_all_that_the_counts_grew_by_is_counted():
+    growing = [stats(10, 5), stats(30, 9), acted("c1", "r1"), seen("c1", "x"), stats(60, 12), acted("c2", "r2")]
+    records = read(V1, *EVENTS[:2], *growing, seen("c2", "x"), stats(100, 20))
+    assert usages(records) == [(30, 9), (70, 11)]
+    assert not only(records, Damage)
+    (damage,) = only(read(V1, EVENTS[1], stats(10, 5)), Damage)
+    assert (damage.code, damage.reason.split(" after")[0]) == (
+        "counts-without-call",
+        "10 prompt and 5 completion tokens",
+    )
+
+
+def test_the_agents_counts_are_those_of_its_own_model(tmp_path):
+    assert usages(read(V1, EVENTS[1], stats(9, 1, "condenser"), stats(10, 5, "agent"), acted("c1", "r1"))) == [(10, 5)]
+    two = stats(10, 5, "left")
+    two["value"]["usage_to_metrics"]["right"] = two["value"]["usage_to_metrics"]["left"]
+    records = read(V1, EVENTS[1], two, acted("c1", "r1"))
+    assert usages(records) == [None]
+    assert [damage.code for damage in only(records, Damage)] == ["counts-without-call"]
+    (tmp_path / "events").mkdir()
+    (tmp_path / "base_state.json").write_text(json.dumps({"agent": {"llm": {"model": "m", "usage_id": "right"}}}))
+    for number, each in enumerate([EVENTS[1], two, acted("c1", "r1")]):
+        (tmp_path / "events" / f"event-{number:05d}-abc.json").write_text(json.dumps(each))
+    assert usages(list(V1.read(DirSource(tmp_path)))) == [(10, 5)]
 
 
 def test_a_result_without_its_call_taints_the_run_and_an_unknown_kind_does_not():

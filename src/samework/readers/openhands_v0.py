@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import deque
 from typing import TYPE_CHECKING
 
 from samework.canon.messages import content_text
@@ -239,18 +240,22 @@ def _end(record: dict[str, object], history: _History) -> RunEnd:
 
 
 class _History:
-    """Events of OpenHands to events of a run. end: how the history itself ends."""
+    """Events of OpenHands to events of a run. end: how the history itself ends.
+
+    to_come: by a reply's id, its calls whose actions have not come; neither ids of replies nor of calls are unique.
+    """
 
     def __init__(self, events: list[dict[str, object]], offset: int | None) -> None:
         self.events = events
         self.offset = offset
         self.end = RunEnd()
-        self.replies: set[str] = set()
-        self.action_of: dict[tuple[str, str], str] = {}
+        self.has_replies = False
+        self.to_come: dict[str, set[str]] = {}
+        self.actions_of: dict[tuple[str, str], deque[str]] = {}
         for event in events:
             reply, call_id = _reply_of(event)
             if event.get("action") and reply and call_id:
-                self.action_of.setdefault((reply, call_id), f"e{as_name(event.get('id'))}")
+                self.actions_of.setdefault((reply, call_id), deque()).append(f"e{as_name(event.get('id'))}")
 
     def records(self) -> Iterator[Record]:
         """Records of all events, then the end."""
@@ -280,8 +285,9 @@ class _History:
         elif action.startswith("condensation"):
             yield self._made(EventKind.CONTEXT_EDIT, as_text(given.get("summary")) or "", event)
         elif action == "message" and (
-            event.get("source") == "user" or (event.get("source") is None and not self.replies)
+            event.get("source") == "user" or (event.get("source") is None and not self.has_replies)
         ):
+            self.end = RunEnd()
             yield self._made(EventKind.USER, _said(given, event), event)
         else:
             yield from self._completion(action, given, event)
@@ -289,14 +295,21 @@ class _History:
             self.end = RunEnd(EndReason.FINISHED, action)
 
     def _completion(self, action: str, given: dict[str, object], event: dict[str, object]) -> Iterator[Record]:
-        reply_id, _ = _reply_of(event)
-        if reply_id and reply_id in self.replies:
+        reply_id, call_id = _reply_of(event)
+        to_come = self.to_come.get(reply_id or "", set())
+        if call_id in to_come:
+            to_come.discard(call_id)
             return  # another action of the same reply
-        self.replies.add(reply_id or f"e{as_name(event.get('id'))}")
+        self.has_replies, self.end = True, RunEnd()
         response = as_dict(as_dict(event.get("tool_call_metadata")).get("model_response"))
         message = as_dict(next(iter(as_dicts(response.get("choices"))), {}).get("message"))
         usage = _usage(response.get("usage"))
-        calls = tuple(self._call(call, reply_id or "") for call in as_dicts(message.get("tool_calls")))
+        asked = as_dicts(message.get("tool_calls"))
+        if reply_id:
+            self.to_come[reply_id] = {
+                name for call in asked if (name := as_name(call.get("id"))) not in {None, call_id}
+            }
+        calls = tuple(self._call(call, reply_id or "") for call in asked)
         text = content_text(message.get("content")) if message else ""
         if not message:
             is_said = action == "message"
@@ -319,7 +332,8 @@ class _History:
         function, call_id = as_dict(call.get("function")), as_name(call.get("id"))
         arguments = function.get("arguments")
         is_text = isinstance(arguments, str)
-        known = self.action_of.get((reply, call_id or ""))
+        actions = self.actions_of.get((reply, call_id or ""))
+        known = actions.popleft() if actions else None
         return ToolCall(
             as_text(function.get("name")) or "",
             str(arguments) if is_text else compact(arguments),

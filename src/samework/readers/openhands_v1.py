@@ -1,8 +1,9 @@
 """OpenHands SDK (1.x): a conversation's events as JSON Lines, as one file each, or with base_state.json beside them.
 
 Rules of this reader. Actions with one `llm_response_id` are one completion, though results may stand between them. The
-record holds cumulative counts only: what the counts grew by just before a completion is its usage. Token ids come from
-the events that a vLLM server leads to. The state of a conversation without its events is no run.
+record holds cumulative counts only: what those of the agent's model grew by since the completion before is the usage of
+one, and what they grew by after the last is the last one's. A conversation that goes on has not ended. Token ids come
+from the events that a vLLM server leads to. The state of a conversation without its events is no run.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _BASE = "base_state.json"
 _SILENT = frozenset(
     {
         "CondensationRequest", "PauseEvent", "LLMCompletionLogEvent", "HookExecutionEvent", "TokenEvent",
-        "ConversationStateUpdateEvent",
+        "ConversationStateUpdateEvent", "ConversationErrorEvent",
     }
 )  # fmt: skip
 _SAMPLING = ("temperature", "top_p", "top_k", "seed", "max_output_tokens", "reasoning_effort")
@@ -48,6 +49,9 @@ _ENDS = {
     "stuck": EndReason.LIMIT,
     "paused": EndReason.CANCELLED,
 }
+_GOING_ON = frozenset({"running", "idle", "waiting_for_confirmation"})
+_COUNTS = ("prompt_tokens", "cache_read_tokens", "cache_write_tokens", "completion_tokens", "reasoning_tokens")
+_GROWTH = "growth of cumulative counts"
 
 
 class OpenhandsV1:
@@ -157,19 +161,20 @@ class _Step:
         self.reasoning: list[str] = []
         self.calls: list[ToolCall] = []
         self.usage: Usage | None = None
+        self.n_counted = 0
         self.ids: tuple[int, ...] | None = None
         self.prompt_ids: tuple[int, ...] | None = None
         self.results: list[Event] = []
 
     def events(self) -> Iterator[Event]:
-        """The completion, then its results."""
+        """The completion, then its results. The prompt has a length where the counts are of one call."""
         yield Event(
             EventKind.COMPLETION,
             "\n".join(self.text),
             reasoning="\n".join(self.reasoning) or None,
             calls=tuple(self.calls),
             usage=self.usage,
-            n_prompt_tokens=self.usage.prompt_tokens if self.usage else None,
+            n_prompt_tokens=self.usage.prompt_tokens if self.usage and self.n_counted == 1 else None,
             token_ids=self.ids,
             prompt_token_ids=self.prompt_ids,
             time=self.time,
@@ -187,8 +192,10 @@ class _Conversation:
         self.step: _Step | None = None
         self.n_events = 0
         self.end = RunEnd()
-        self.counted: dict[str, int] = {}
-        self.growth: Usage | None = None
+        self.error: RunEnd | None = None
+        self.counted: dict[str, dict[str, int]] = {}
+        self.growth: list[Usage] = []
+        self.unfit: set[str] = set()
         self.called: set[str] = set()
         self.model: str | None = None
 
@@ -235,13 +242,18 @@ class _Conversation:
         """Take in what makes no event of its own."""
         if kind == "ConversationStateUpdateEvent":
             self._update(event)
+        elif kind == "ConversationErrorEvent":
+            self.end = self.error = _error_of(event)
         elif kind == "TokenEvent" and self.step is not None and self.step.ids is None:
             self.step.ids = as_token_ids(event.get("response_token_ids"))
             self.step.prompt_ids = as_token_ids(event.get("prompt_token_ids"))
 
     def finish(self) -> Iterator[Record]:
-        """The last completion, and the end."""
+        """The last completion, with what was counted after it, and the end."""
+        if self.step is not None:
+            self._count(self.step)
         yield from self._flush()
+        yield from self._uncounted()
         if self.model is not None and not self.agent:
             yield ManifestFact("model.id", self.model, FieldSource.DECLARED, where="stats")
         yield self.end
@@ -252,8 +264,29 @@ class _Conversation:
 
     def _opened(self, reply: str | None, event: dict[str, object], offset: int) -> _Step:
         self.step = _Step(reply, event, offset)
-        self.step.usage, self.growth = self.growth, None
+        self._count(self.step)
+        self._goes_on()
         return self.step
+
+    def _goes_on(self) -> None:
+        """The conversation goes on, whatever was said before of its end."""
+        self.end, self.error = RunEnd(), None
+
+    def _count(self, step: _Step) -> None:
+        """Give a completion what was counted since the one before."""
+        step.n_counted += len(self.growth)
+        step.usage = _summed([step.usage, *self.growth] if step.usage else self.growth)
+        self.growth = []
+
+    def _uncounted(self) -> Iterator[Damage]:
+        """Counts that belong to no completion."""
+        if (rest := _summed(self.growth)) is not None:
+            reason = f"{rest.prompt_tokens} prompt and {rest.completion_tokens} completion tokens after the last reply"
+            yield Damage(0, 0, f"{reason} are left out", code="counts-without-call", taints_run=False)
+        if self.unfit and not self.counted:
+            names = shortened(", ".join(sorted(self.unfit)), 120)
+            reason = f"tokens are counted under {names}, and nothing says which is the agent's"
+            yield Damage(0, 0, reason, code="counts-without-call", taints_run=False)
 
     def _action(self, event: dict[str, object], offset: int) -> Iterator[Record]:
         reply = as_name(event.get("llm_response_id"))
@@ -296,23 +329,34 @@ class _Conversation:
 
     def _update(self, event: dict[str, object]) -> None:
         key, value = as_text(event.get("key")), event.get("value")
-        if key == "execution_status" and (reason := _ENDS.get(as_text(value) or "")) is not None:
-            self.end = RunEnd(reason, as_text(value))
+        if key == "execution_status":
+            self._status(as_text(value) or "")
         elif key in {"stats", "full_state"}:
             stats = as_dict(value) if key == "stats" else as_dict(as_dict(value).get("stats"))
-            self._grow(as_dict(as_dict(stats.get("usage_to_metrics")).get("default")))
+            agent = self.agent or as_dict(as_dict(value).get("agent"))
+            told = {name: as_dict(each) for name, each in as_dict(stats.get("usage_to_metrics")).items()}
+            name = _agents_own(set(told), agent)
+            if name is None:
+                self.unfit |= {each for each in told if _counts(told[each])}
+            else:
+                self._grow(name, told[name])
 
-    def _grow(self, metrics: dict[str, object]) -> None:
+    def _status(self, status: str) -> None:
+        if status in _GOING_ON:
+            self._goes_on()
+        elif (reason := _ENDS.get(status)) is not None:
+            self.end = self.error if self.error is not None and reason is EndReason.ERROR else RunEnd(reason, status)
+
+    def _grow(self, name: str, metrics: dict[str, object]) -> None:
         """Remember by how much the counts of the agent's own model grew."""
-        told = as_dict(metrics.get("accumulated_token_usage"))
         self.model = as_name(metrics.get("model_name")) or self.model
-        names = ("prompt_tokens", "cache_read_tokens", "cache_write_tokens", "completion_tokens", "reasoning_tokens")
-        now = {name: count for name in names if (count := as_count(told.get(name))) is not None}
-        grown = [now[name] - self.counted.get(name, 0) if name in now else None for name in names]
-        if now and now != self.counted and all(each is None or each >= 0 for each in grown):
+        now, before = _counts(metrics), self.counted.get(name, {})
+        grown = [now[each] - before.get(each, 0) if each in now else None for each in _COUNTS]
+        if now and now != before and all(each is None or each >= 0 for each in grown):
             prompt, cached, written, made, reasoned = grown
-            self.growth = Usage(prompt, cached, written, made, reasoned, "growth of cumulative counts")
-        self.counted = now or self.counted
+            self.growth.append(Usage(prompt, cached, written, made, reasoned, _GROWTH))
+        if now:
+            self.counted[name] = now
 
     def _other(self, kind: str, event: dict[str, object], offset: int, time: str | None) -> Iterator[Record]:
         if kind == "SystemPromptEvent":
@@ -340,7 +384,43 @@ class _Conversation:
             step.reasoning += [reasoning] if reasoning else []
             return
         kind = EventKind.SYSTEM if message.get("role") == "system" else EventKind.USER
+        self._goes_on()
         yield Event(kind, f"{text}\n{added}" if added else text, time=time, offset=offset)
+
+
+def _counts(metrics: dict[str, object]) -> dict[str, int]:
+    told = as_dict(metrics.get("accumulated_token_usage"))
+    return {name: count for name in _COUNTS if (count := as_count(told.get(name))) is not None}
+
+
+def _agents_own(names: set[str], agent: dict[str, object]) -> str | None:
+    """Under which name the agent's model is counted: as the state says, else the only one that no condenser has."""
+    if (said := as_name(as_dict(agent.get("llm")).get("usage_id"))) is not None:
+        return said if said in names else None
+    condenser = as_name(as_dict(as_dict(agent.get("condenser")).get("llm")).get("usage_id"))
+    left = {name for name in names if name != condenser and "condenser" not in name}
+    if len(left) == 1:
+        return left.pop()
+    return "default" if "default" in left else None
+
+
+def _summed(counts: list[Usage]) -> Usage | None:
+    """Counts of calls that follow each other as one; a count that one of them does not tell is unknown."""
+    if len(counts) <= 1:
+        return counts[0] if counts else None
+    columns = zip(*([getattr(each, name) for name in _FIELDS] for each in counts), strict=True)
+    prompt, cached, written, made, reasoned = (None if None in column else sum(column) for column in columns)
+    return Usage(prompt, cached, written, made, reasoned, _GROWTH)
+
+
+_FIELDS = ("prompt_tokens", "cached_tokens", "cache_write_tokens", "completion_tokens", "reasoning_tokens")
+
+
+def _error_of(event: dict[str, object]) -> RunEnd:
+    """The end that an error of the conversation tells; a number of steps that was used up is a limit."""
+    code = as_name(event.get("code")) or "error"
+    detail = ": ".join(each for each in (code, as_text(event.get("detail")) or "") if each)
+    return RunEnd(EndReason.LIMIT if "MaxIteration" in code else EndReason.ERROR, shortened(detail, 200))
 
 
 def _shown(observation: dict[str, object], given: object) -> str:
