@@ -112,6 +112,41 @@ def test_trajectories_inside_are_runs_with_their_parent():
     assert len({start.content_sha256 for start in starts}) == 3
 
 
+def referring(**reference: str) -> dict[str, Any]:
+    result = {"source_call_id": "c1", "content": None, "subagent_trajectory_ref": [reference]}
+    return agent_step(1, observation={"results": [result]})
+
+
+def test_a_trajectory_that_a_step_refers_to_is_read_or_named(tmp_path):
+    inner = trajectory([agent_step(1, "inner")], session_id="t2")
+    by_file, by_id = referring(trajectory_path="sub.json", session_id="t2"), referring(session_id="t2")
+    for step, name in ((by_file, "sub.json"), (by_id, "t2")):
+        (damage,) = only(read(trajectory([step])), Damage)
+        assert (damage.code, damage.taints_run) == ("missing-file", False)
+        assert damage.reason.endswith(f"1 trajectory that this source does not hold: {name}")
+    assert not only(read(trajectory([by_id], subagent_trajectories=[inner])), Damage)
+    for name, value in (("t.json", trajectory([by_file])), ("t.cont-1.json", trajectory([])), ("sub.json", inner)):
+        (tmp_path / name).write_text(json.dumps(value))
+    records = list(ATIF.read(DirSource(tmp_path)))
+    assert [(start.native_id, start.parent_native_id) for start in only(records, RunStart)] == [
+        ("s", None),
+        ("t2", "s"),
+    ]
+    assert not only(records, Damage)
+
+
+def test_a_step_that_called_no_model_is_no_completion():
+    metrics = {"prompt_tokens": 30}
+    steps = [
+        agent_step(1, "auto", llm_call_count=0, tool_calls=[{"function_name": "x"}]),
+        agent_step(2, "twice", llm_call_count=2, metrics=metrics),
+        agent_step(3, "once", llm_call_count=1, metrics=metrics),
+    ]
+    auto, twice, once = only(read(trajectory(steps)), Event)
+    assert (auto.kind, auto.text) == ("context_edit", 'agent: auto\n[{"function_name":"x"}]')
+    assert [(event.usage.prompt_tokens, event.n_prompt_tokens) for event in (twice, once)] == [(30, None), (30, 30)]
+
+
 def test_totals_that_the_steps_contradict_are_reported_and_the_steps_count():
     records = read(trajectory([agent_step(1), agent_step(2)], final_metrics={"total_steps": 3}))
     assert len(told(records)) == 2
@@ -220,7 +255,30 @@ def test_an_exception_ends_the_run_unless_it_is_the_verifiers(tmp_path, kind, re
 
 def test_a_reward_may_stand_in_a_file(tmp_path):
     source = trial(tmp_path, RESULT | {"verifier_result": None}, **{"verifier/reward.txt": "0.25\n"})
-    assert [each.value for each in only(list(HARBOR.read(source)), OutcomeRecord)] == [0.25]
+    records = list(HARBOR.read(source))
+    assert [each.value for each in only(records, OutcomeRecord)] == [0.25]
+    assert [damage.reason for damage in only(records, Damage)] == [
+        "the outcome 'reward' stands in verifier/reward.txt alone, and not in result.json"
+    ]
+
+
+def test_a_reward_in_which_the_files_of_a_trial_contradict_each_other_is_left_out(tmp_path):
+    records = list(HARBOR.read(trial(tmp_path / "a", **{"verifier/reward.txt": "0\n"})))
+    assert not only(records, OutcomeRecord)
+    (damage,) = only(records, Damage)
+    assert (damage.code, damage.taints_run) == ("reward-sources", False)
+    assert damage.reason.endswith("it is 1.0 in result.json, 0.0 in verifier/reward.txt")
+    more = {"verifier/reward.txt": "1", "verifier/reward.json": {"reward": 1, "speed": 0.5}}
+    records = list(HARBOR.read(trial(tmp_path / "b", **more)))
+    assert [(each.name, each.value) for each in only(records, OutcomeRecord)] == [("reward", 1.0), ("speed", 0.5)]
+    records = list(HARBOR.read(trial(tmp_path / "c", **{"verifier/reward.txt": "none"})))
+    assert [each.value for each in only(records, OutcomeRecord)] == [1.0]
+    assert [damage.reason for damage in only(records, Damage)] == ["verifier/reward.txt holds no number"]
+
+
+def test_a_trial_that_has_not_ended_says_so(tmp_path):
+    (end,) = only(list(HARBOR.read(trial(tmp_path, RESULT | {"finished_at": None}))), RunEnd)
+    assert end.reason is EndReason.UNRECORDED
 
 
 def test_a_list_of_episodes_is_no_atif_and_still_read(tmp_path):

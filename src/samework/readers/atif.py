@@ -21,6 +21,7 @@ from samework.readers.parts.atif_steps import (
     joined,
     read_trajectory,
     referred_runs,
+    unread_references,
     with_continuations,
 )
 
@@ -72,6 +73,7 @@ class Atif:
         yield start
         yield from whole.facts()
         yield from whole.records()
+        yield from unread_references(whole, source, "")
         yield whole.end()
         yield from inner_runs(whole, start.native_id, None)
         yield from referred_runs(whole, source, "", start.native_id, None)

@@ -3,9 +3,9 @@
 Rules of this reader. The task is `task_name`, its checksum a fact: trials of one name and another checksum are not of
 one task state. The trajectory is ATIF with its continuations, or the list of episodes that an older Terminus wrote, or
 the one log that the agent's own tool left: its session, else what it printed where that is JSON Lines. Rewards are
-outcomes, CTRF is the test report. Files below a trial are the trial's: an agent's own log beside an ATIF trajectory
-tells the same conversation, and is not read again. The final tree is not kept by Harbor. A result without its directory
-gives the outcome alone.
+outcomes, unless the files of a trial contradict each other; CTRF is the test report. Files below a trial are the
+trial's: an agent's own log beside an ATIF trajectory tells the same conversation, and is not read again. The final tree
+is not kept by Harbor. A result without its directory gives the outcome alone.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from samework.readers.parts.atif_steps import (
     joined,
     read_trajectory,
     referred_runs,
+    unread_references,
     with_continuations,
 )
 from samework.text import shortened, visible
@@ -103,6 +104,7 @@ class Harbor:
         if trajectory is not None:
             yield from trajectory.facts()
             yield from _with_ids(list(trajectory.records()), result)
+            yield from unread_references(trajectory, source, "agent/")
         elif source.is_dir and not later:
             yield from _other_log(source)
         yield from later
@@ -234,45 +236,56 @@ def _verified(source: Source, result: dict[str, object], task: str | None) -> It
     """Rewards and the test report."""
     verifier = as_dict(result.get("verifier_result"))
     rewards = as_dict(verifier.get("rewards")) or {"reward": verifier.get("reward")}
-    known = {name: value for name, value in rewards.items() if as_number(value) is not None}
-    if not known and source.is_dir:
-        known = _reward_files(source)
-    for name, value in known.items():
-        number = as_number(value)
-        if number is not None:
-            yield OutcomeRecord(name, number)
+    told = {
+        "result.json": {name: number for name, value in rewards.items() if (number := as_number(value)) is not None}
+    }
+    for name in _REWARDS if source.is_dir else ():
+        found = source.child(name)
+        if found is None:
+            continue
+        told[name] = _rewards_in(found)
+        if not told[name]:
+            yield Damage(0, 0, f"{name} holds no number", code="reward-sources", taints_run=False)
+    yield from _rewards(told)
     if source.is_dir and source.child(_CTRF) is not None:
         yield Include(_CTRF, "tests", suite=task)
 
 
-def _reward_files(source: Source) -> dict[str, object]:
-    for name in _REWARDS:
-        found = source.child(name)
-        if found is None:
+def _rewards(told: dict[str, dict[str, int | float]]) -> Iterator[Record]:
+    """Outcomes that the trial's files tell, by file; one in which they contradict each other is unknown."""
+    for name in dict.fromkeys(name for rewards in told.values() for name in rewards):
+        values = {where: rewards[name] for where, rewards in told.items() if name in rewards}
+        label = f"the outcome {shortened(name, 60)!r}"
+        if len(set(values.values())) > 1:
+            said = ", ".join(f"{value} in {where}" for where, value in values.items())
+            yield Damage(0, 0, f"{label} is left out: it is {said}", code="reward-sources", taints_run=False)
             continue
-        if name.endswith(".json"):
-            try:
-                value = read_document(found)
-            except InputError:
-                return {}
-            return value if isinstance(value, dict) else {"reward": value}
-        try:
-            return {"reward": float(read_bytes(found).decode("utf-8", "replace").strip())}
-        except (InputError, ValueError):  # what cannot be read is no reward, and takes nothing from the trial
-            return {}
-    return {}
+        if "result.json" not in values:
+            reason = f"{label} stands in {next(iter(values))} alone, and not in result.json"
+            yield Damage(0, 0, reason, code="reward-sources", taints_run=False)
+        yield OutcomeRecord(name, next(iter(values.values())))
+
+
+def _rewards_in(found: Source) -> dict[str, int | float]:
+    """Rewards in a file of the verifier; what cannot be read is none, and takes nothing from the trial."""
+    try:
+        text = read_bytes(found).decode("utf-8", "replace").strip()
+        value: object = read_document(found) if found.path.endswith(".json") else float(text)
+    except (InputError, ValueError):
+        return {}
+    given = value if isinstance(value, dict) else {"reward": value}
+    return {name: number for name, each in given.items() if (number := as_number(each)) is not None}
 
 
 def _end(result: dict[str, object], trajectory: Trajectory | None) -> RunEnd:
-    """A trial without exception ended by itself; a verifier that failed says nothing of the agent."""
+    """A trial that ended without exception ended by itself; a verifier that failed says nothing of the agent."""
     raised = as_dict(result.get("exception_info"))
     kind, ended = as_text(raised.get("exception_type")) or "", as_text(result.get("finished_at"))
     detail = shortened(f"{kind}: {as_text(raised.get('exception_message')) or ''}", 200) if raised else None
     if trajectory is not None and (end := trajectory.end()).reason is EndReason.LOG_TRUNCATED:
         return end
     if not raised or kind.startswith(_OF_VERIFIER):
-        is_over = bool(result.get("finished_at") or result.get("agent_result"))
-        return RunEnd(EndReason.FINISHED if is_over else EndReason.UNRECORDED, detail, ended)
+        return RunEnd(EndReason.FINISHED if ended else EndReason.UNRECORDED, detail, ended)
     words = ((EndReason.TIMEOUT, "Timeout"), (EndReason.CANCELLED, "Cancel"))
     return RunEnd(next((reason for reason, word in words if word in kind), EndReason.ERROR), detail, ended)
 

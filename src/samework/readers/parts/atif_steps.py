@@ -1,7 +1,8 @@
 """Steps of ATIF trajectories as records of runs; what the readers of single files and of trial directories share.
 
 A step with `is_copied_context` retells an earlier one: it is a context edit here, and no second completion. A system
-step that refers to other trajectories is the harness handing over. Terminus writes its commands as JSON in the
+step that refers to other trajectories is the harness handing over, and an agent's step that says it called no model is
+the harness acting. Terminus writes its commands as JSON in the
 message: they are one call, since one screen answers them. Trajectories inside a trajectory, and those that a step
 refers to by a file at hand, are runs of their own.
 """
@@ -30,7 +31,7 @@ from samework.errors import DamagedRecord, InputError
 from samework.model.events import Event, ToolCall, Usage
 from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
 from samework.model.words import EndReason, EventKind, FieldSource, RunKind
-from samework.text import raw_bytes, shortened, visible
+from samework.text import counted, raw_bytes, shortened, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -208,6 +209,28 @@ def referred_runs(
             yield from run(inner, parent, sub_task(inner, task, place), sub_id=f"{parent or ''}/{name}")
 
 
+def unread_references(whole: Trajectory, source: Source, folder: str) -> Iterator[Damage]:
+    """A finding on trajectories that the steps refer to, where they stand neither inside nor in a file at hand."""
+    lost = [name for name in references(whole) if not _is_at_hand(source, folder + name)]
+    inner = as_dicts(whole.members.get("subagent_trajectories"))
+    held = {name for each in inner for key in _IDS if (name := as_name(each.get(key)))}
+    yield from _unread([*lost, *(name for name in _references_by_id(whole) if name not in held)])
+
+
+def _unread(lost: list[str]) -> Iterator[Damage]:
+    if lost:
+        names = shortened(", ".join(lost), 160)
+        reason = f"steps refer to {counted(len(lost), 'trajectory', 'trajectories')} that this source does not hold:"
+        yield Damage(0, 0, f"{reason} {names}", code="missing-file", taints_run=False)
+
+
+def _is_at_hand(source: Source, name: str) -> bool:
+    try:
+        return source.child(name) is not None
+    except InputError:
+        return True  # there, and it is told why it cannot be read
+
+
 def continued_name(source: Source) -> str | None:
     """The file that the others of a set continue, None where there is none."""
     continued = {found[1] for name in source.names() if (found := _CONTINUED.fullmatch(name))}
@@ -241,6 +264,7 @@ def run(trajectory: Trajectory, parent: str | None, task: str | None, sub_id: st
     yield msgspec.structs.replace(start, content_sha256=content.hexdigest())
     yield from trajectory.facts()
     yield from trajectory.records()
+    yield from _unread(references(trajectory))  # files are followed from the outermost trajectory only
     yield trajectory.end()
 
 
@@ -250,23 +274,39 @@ def sub_task(inner: Trajectory, task: str | None, place: int) -> str:
     return f"{task or 'atif'}/{name}.{place}"
 
 
-def references(trajectory: Trajectory) -> Iterator[str]:
+def references(trajectory: Trajectory) -> list[str]:
     """Files of other trajectories that the steps refer to, in order, each once."""
-    met: set[str] = set()
+    paths = (as_text(reference.get("trajectory_path")) for reference in _all_references(trajectory))
+    return list(dict.fromkeys(path for path in paths if path))
+
+
+def _references_by_id(trajectory: Trajectory) -> list[str]:
+    """Trajectories that the steps refer to by an id and no file, each once."""
+    named = (
+        next((name for key in _IDS if (name := as_name(reference.get(key)))), None)
+        for reference in _all_references(trajectory)
+        if not reference.get("trajectory_path")
+    )
+    return list(dict.fromkeys(name for name in named if name))
+
+
+_IDS = ("trajectory_id", "session_id")
+
+
+def _all_references(trajectory: Trajectory) -> Iterator[dict[str, object]]:
     for _, step in trajectory.steps:
         for result in as_dicts(as_dict(as_dict(step).get("observation")).get("results")):
-            for reference in as_dicts(result.get("subagent_trajectory_ref")):
-                path = as_text(reference.get("trajectory_path"))
-                if path and path not in met:
-                    met.add(path)
-                    yield path
+            yield from as_dicts(result.get("subagent_trajectory_ref"))
 
 
 def _step(step: dict[str, object], offset: int | None, *, has_commands: bool) -> Iterator[Event]:
     source, time, text = step.get("source"), as_text(step.get("timestamp")), _text(step.get("message"))
     results = as_dicts(as_dict(step.get("observation")).get("results"))
-    if step.get("is_copied_context") is True:
-        said = [f"{as_text(source) or 'unknown'}: {text}", *(_text(result.get("content")) for result in results)]
+    is_without_model = source == "agent" and as_count(step.get("llm_call_count")) == 0
+    if step.get("is_copied_context") is True or is_without_model:
+        calls = [compact(step["tool_calls"])] if is_without_model and step.get("tool_calls") else []
+        said = [f"{as_text(source) or 'unknown'}: {text}", *calls]
+        said += [_text(result.get("content")) for result in results]
         yield Event(EventKind.CONTEXT_EDIT, "\n".join(said), time=time, offset=offset)
         return
     if source == "agent":
@@ -298,6 +338,7 @@ def _completion(
             as_count(counts.get("completion_tokens")),
             as_count(extra.get("reasoning_tokens")),
         )
+    is_of_several = (as_count(step.get("llm_call_count")) or 0) > 1
     reasoning = as_text(step.get("reasoning_content"))
     calls = tuple(_call(call) for call in as_dicts(step.get("tool_calls"))) or (_commands(text) if has_commands else ())
     return Event(
@@ -308,7 +349,7 @@ def _completion(
         calls=calls,
         token_ids=as_token_ids(counts.get("completion_token_ids")),
         prompt_token_ids=as_token_ids(counts.get("prompt_token_ids")),
-        n_prompt_tokens=usage.prompt_tokens if usage else None,
+        n_prompt_tokens=usage.prompt_tokens if usage and not is_of_several else None,
         usage=usage,
         time=time,
         offset=offset,
