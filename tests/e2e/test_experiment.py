@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -190,6 +192,33 @@ def test_a_plan_needs_no_runs(tmp_path: Path) -> None:
     found = answer("experiment", "--power", store=new_store(tmp_path))
     assert found["plan"]["to_see"]["0.05"]["0.95"] == 59
     assert found["plan"]["paths"][0]["n_items"]["0.05"] == 85
+
+
+WITHOUT_STATS = """
+import sys
+sys.modules |= {"scipy": None, "statsmodels": None}  # as where the extra `stats` is not installed
+from samework.cli.app import main
+main()
+"""
+
+
+def without_stats(*words: object, store: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", WITHOUT_STATS, *map(str, words), "--store", str(store)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_without_the_extra_an_experiment_says_what_to_install(small_experiment: Path, tmp_path: Path) -> None:
+    page = tmp_path / "r.md"
+    for words in (
+        ["experiment", "--arms", "a,b"],
+        ["experiment", "--power"],
+        ["report", "--experiment", "a,b", "-o", page],
+    ):
+        done = without_stats(*words, store=small_experiment)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "need scipy, which is not installed\n  pip install 'samework[stats]'  [no-stats]" in done.stderr
+    assert not page.exists()
+    assert without_stats("gate", "--baseline", "a", "--candidate", "b", store=small_experiment).returncode == 3
 
 
 @pytest.mark.parametrize(

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from samework.api.runs import check_names
-from samework.errors import UsageError
+from samework.errors import SameworkError, UsageError
 from samework.text import shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from samework.model.experiment import ExperimentResult
     from samework.store.connection import StoreHandle
 
+_STATS: Final = frozenset({"scipy", "statsmodels"})
 _MARGIN: Final = re.compile(r"(?P<number>[0-9]{0,12}(?:\.[0-9]{1,12})?)\s*(?P<percent>%?)")
 
 
@@ -38,7 +40,8 @@ def experiment(
 
     if arms is None and by is None:
         if power:
-            return general_plan()
+            with _needing_stats():
+                return general_plan()
         raise UsageError(
             "name the arms to compare, or a manifest field whose values are the arms",
             hint="samework experiment --arms retained,recomputed, or --by kv.dtype",
@@ -56,7 +59,24 @@ def experiment(
         power=power,
         strict=strict,
     )
-    return compare_arms(handle, asked)
+    with _needing_stats():
+        return compare_arms(handle, asked)
+
+
+@contextmanager
+def _needing_stats() -> Iterator[None]:
+    """Say which extra is missing where a test is needed that no installed package gives."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in _STATS:
+            raise
+        raise SameworkError(
+            f"the tests of an experiment need {package}, which is not installed",
+            hint="pip install 'samework[stats]'",
+            code="no-stats",
+        ) from error
 
 
 def _levels(words: Sequence[str]) -> tuple[str, ...]:

@@ -450,7 +450,8 @@ class Store:
             power: also plan repeats; without arms, from declared rates alone.
             strict: take no unrecorded suite or environment as equal.
 
-        Raises: NotFound, UsageError. EvidenceError: the evidence decides nothing.
+        Raises: NotFound, UsageError. EvidenceError: the evidence decides nothing. SameworkError: the extra `stats` is
+            not installed.
         """
         from samework.api.experimenting import experiment
 
