@@ -48,7 +48,8 @@ def index() -> str:
         lines.append("")
     lines += ["## Exit status", "", "| status | means |", "|---|---|", "| 0 | the same work, or success |"]
     lines += ["| 1 | different |", "| 2 | trouble: bad input, bad usage, a damaged store |"]
-    lines += ["| 3 | the evidence does not decide |", ""]
+    lines += ["| 3 | the evidence does not decide |"]
+    lines += ["| 70 | a fault of samework itself: a traceback, and no answer |", ""]
     return "\n".join(lines)
 
 

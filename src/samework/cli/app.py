@@ -54,7 +54,7 @@ COMMANDS: dict[str, dict[str, str]] = {
     },
 }
 
-SAME, DIFFERENT, TROUBLE, UNDECIDED, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 3, 130, 141
+SAME, DIFFERENT, TROUBLE, UNDECIDED, FAULT, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 3, 70, 130, 141
 
 _USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]  # Typer does not export the parent's name
 
@@ -109,7 +109,8 @@ def guarded(call: Callable[[], Any], *, as_json: bool) -> int:
     """Run `call`, turn errors that samework raises on purpose into a sentence and an exit code.
 
     Returns: what `call` returned (None is 0), 2 for trouble, 3 where the evidence does not decide, 130 after Ctrl-C,
-        141 where the reader of our output went away. Other exceptions pass: they are faults of the program.
+        141 where the reader of our output went away. Other exceptions pass: they are faults of the program, and `main`
+        answers for them.
     """
     try:
         code = call()
@@ -144,6 +145,16 @@ def show_error(error: SameworkError, *, as_json: bool) -> None:
         sys.stderr.write(json.dumps(error.as_dict()) + "\n")
         return
     sys.stderr.write(visible(str(error)) + "\n")
+
+
+def _show_fault(error: Exception) -> None:
+    """Write what a fault of the program is to stderr: where it happened, and a word to whom it met."""
+    import traceback
+
+    from samework.text import visible
+
+    sys.stderr.write(visible("".join(traceback.format_exception(error))))
+    sys.stderr.write("This is a fault of samework, no answer: please report it with the lines above.  [fault]\n")
 
 
 def _no_type(ctx: Any) -> None:
@@ -215,4 +226,9 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    sys.exit(run(sys.argv[1:]))
+    try:
+        code = run(sys.argv[1:])
+    except Exception as error:  # noqa: BLE001 (left to the interpreter it would exit with 1, which means different)
+        _show_fault(error)
+        code = FAULT
+    sys.exit(code)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from samework.cli.app import COMMANDS, INTERRUPTED, TROUBLE, UNDECIDED, command_names, guarded, run
+from samework.cli.app import COMMANDS, FAULT, INTERRUPTED, TROUBLE, UNDECIDED, command_names, guarded, run
 from samework.errors import EvidenceError, NotFound
 
 if TYPE_CHECKING:
@@ -100,6 +100,24 @@ def test_ctrl_c_says_so_and_is_130(capsys: pytest.CaptureFixture[str]) -> None:
 def test_faults_of_the_program_keep_their_traceback() -> None:
     with pytest.raises(ZeroDivisionError):
         guarded(lambda: raising(ZeroDivisionError()), as_json=False)
+
+
+FAULTY = r"""
+import samework.cli.runs as runs
+from samework.cli.app import main
+def command() -> int:
+    raise ZeroDivisionError("\x1b[2J of a run")
+runs.command = command
+main()
+"""
+
+
+def test_a_fault_of_the_program_is_exit_70_and_never_that_the_work_differs() -> None:
+    done = subprocess.run([sys.executable, "-c", FAULTY, "runs"], capture_output=True, text=True, check=False)
+    assert done.returncode == FAULT == 70
+    assert "Traceback (most recent call last)" in done.stderr
+    assert done.stderr.splitlines()[-2] == "ZeroDivisionError: \\x1b[2J of a run"
+    assert done.stderr.endswith("please report it with the lines above.  [fault]\n")
 
 
 def test_a_reader_that_goes_away_is_quiet() -> None:
