@@ -505,3 +505,62 @@ def test_a_full_disk_stops_with_nothing_half_written(folder: Path, store: Path) 
     assert done.returncode != 0
     assert samework("verify", store=store).stdout == "Whole.\n"
     assert len(answer("runs", store=store)) == 1
+
+
+FAULTY = r"""
+from samework.model.events import Event
+from samework.model.reader import Evidence
+from samework.model.records import RunStart
+from samework.model.words import EventKind
+
+
+class Faulty:
+    name = "faulty"
+    title = detects = "Files of a package that breaks"
+    proven = False
+    evidence = Evidence()
+
+    def sniff(self, head, source):
+        if head.startswith(b"no-name"):
+            raise RecursionError
+        return float(head.startswith(b"faulty"))
+
+    def read(self, source):
+        yield RunStart(task="t")
+        yield Event(EventKind.USER, text="go")
+        raise KeyError("\x1b[2J")
+
+
+READER = Faulty()
+"""
+
+
+def test_a_reader_that_breaks_costs_its_own_files_only(folder: Path, tmp_path: Path) -> None:
+    package = tmp_path / "package"
+    described = package / "faulty-1.dist-info"
+    described.mkdir(parents=True)
+    (package / "faulty.py").write_text(FAULTY)
+    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: faulty\nVersion: 1\n")
+    (described / "entry_points.txt").write_text("[samework.readers]\nfaulty = faulty:READER\n")
+    for name, head in (("a.log", "faulty"), ("b.log", "no-name"), ("c.log", "faulty again")):
+        (folder / name).write_text(head)
+    for name in ("y.jsonl", "z.jsonl"):
+        (folder / name).write_bytes(WHOLE)
+    bundle(folder / "part", b"faulty", arm="part")
+    path = f"{package}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+    found = []
+    for jobs in (1, 2):
+        store = new_store(tmp_path / f"jobs-{jobs}")
+        done = installed("ingest", folder, "--jobs", jobs, "--json", store=store, PYTHONPATH=path)
+        assert done.returncode == 1, done.stderr
+        found.append(json.loads(done.stdout)["sources"])
+        assert samework("verify", store=store).returncode == 0
+    assert found[0] == found[1]
+    by_name = {source["path"].removeprefix(f"{folder}/"): source for source in found[0]}
+    for name, raised in (("a.log", "KeyError: '\\x1b[2J'"), ("b.log", "RecursionError"), ("c.log", "KeyError: ")):
+        refused = by_name.pop(name)
+        assert (refused["status"], refused["code"]) == ("refused", "reader-fault")
+        assert refused["message"].startswith(f"the reader faulty failed: {raised}")
+        assert "please report it, with the file" in refused["hint"]
+    assert by_name.pop("part")["status"] == "incomplete"
+    assert {source["status"] for source in by_name.values()} == {"new", "known"}

@@ -122,7 +122,7 @@ class Ahead:
     def _result(future: Future[Read]) -> Read | None:
         try:
             return future.result()
-        except (InputError, BrokenProcessPool, MemoryError):
+        except Exception:  # noqa: BLE001 (whatever it was, reading here says it, or does not meet it)
             return None
 
 

@@ -20,6 +20,7 @@ from samework.errors import InputError, NotFound, UsageError
 from samework.ingest import artifacts, bundle_files
 from samework.ingest.assembly import Report
 from samework.ingest.detect import detect
+from samework.ingest.faults import records
 from samework.ingest.identity import SourceIdentity
 from samework.ingest.index import Index
 from samework.ingest.landing import Landing
@@ -219,7 +220,7 @@ class _Attaching:
         source = expanded(stored)
         reader = detect(source)
         is_new, n_reports = False, 0
-        for record in reader.read(source):
+        for record in records(reader, source):
             if isinstance(record, SuiteReport | OutcomeRecord) and record.task not in {None, self.found.task}:
                 continue
             if isinstance(record, SuiteReport):

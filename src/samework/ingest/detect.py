@@ -10,6 +10,7 @@ from samework.decode.source import DirSource
 from samework.decode.strict_json import NotJson
 from samework.errors import UnknownFormat
 from samework.ingest import registry
+from samework.ingest.faults import sureness
 from samework.text import shortened, visible
 
 if TYPE_CHECKING:
@@ -77,12 +78,13 @@ _BUNDLE_HINT = (
 def detect(source: Source) -> Reader:
     """The reader that is surest of `source`.
 
-    Raises: UnknownFormat: none claims it; the message says what was seen and which format it resembles.
+    Raises: UnknownFormat: none claims it; the message says what was seen and which format it resembles. InputError: it
+        cannot be read, or a reader failed on it: what another is less sure of is no answer then.
     """
     head = source.head(HEAD_BYTES)
     best, confidence = None, 0.0
     for candidate in registry.readers().values():
-        sure = candidate.sniff(head, source)
+        sure = sureness(candidate, head, source)
         if sure > confidence:
             best, confidence = candidate, sure
     if best is None or confidence < MIN_CONFIDENCE:

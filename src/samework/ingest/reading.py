@@ -16,6 +16,7 @@ from samework.errors import InputError
 from samework.ingest import bundle_files
 from samework.ingest.assembly import Findings, Report, RunAssembly
 from samework.ingest.detect import detect
+from samework.ingest.faults import records
 from samework.ingest.identity import run_facts
 from samework.ingest.manifest_file import manifest_facts
 from samework.model.events import Event
@@ -84,7 +85,7 @@ class Reading:
 
     def gathered(self) -> list[tuple[RunAssembly, RunIdentity]]:
         """Read the source to its end; the runs that were not landed on the way. Raises as `run`."""
-        for record in self.reader.read(self.unit.source):
+        for record in records(self.reader, self.unit.source):
             if type(record) is Event:
                 self._event(record)
             else:
@@ -226,7 +227,7 @@ class Reading:
 
     def _tests(self, run: RunAssembly, include: Include, source: Source, reader: Reader) -> None:
         digest = bytes.fromhex(bundle_files.hashed(source)[0])
-        for ordinal, record in enumerate(reader.read(source)):
+        for ordinal, record in enumerate(records(reader, source)):
             if isinstance(record, SuiteReport):
                 report = with_suite(record, include.suite, include.env)
                 own = digest if ordinal == 0 else hashlib.sha256(digest + str(ordinal).encode()).digest()
@@ -239,7 +240,7 @@ class Reading:
     def _transcript(self, run: RunAssembly, source: Source, reader: Reader) -> None:
         run.format = reader.name
         n_runs = 0
-        for record in reader.read(source):
+        for record in records(reader, source):
             if isinstance(record, RunStart):
                 n_runs += 1
                 if n_runs > 1:

@@ -89,10 +89,13 @@ def size_of(unit: Unit) -> int:
 
 
 def state_of(unit: Unit) -> object:
-    """What changes when someone writes to a file: length and time of the last write."""
+    """What changes when someone writes to a file: length and time of the last write; None where it is gone."""
     if not isinstance(unit.stored, FileSource):
         return None
-    found = unit.stored.file.stat()
+    try:
+        found = unit.stored.file.stat()
+    except OSError:  # opening it says why
+        return None
     return found.st_size, found.st_mtime_ns
 
 
