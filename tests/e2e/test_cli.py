@@ -161,6 +161,36 @@ def test_query_answers_in_each_format(store: Path, tmp_path: Path) -> None:
     assert (tmp_path / "x.parquet").read_bytes()[:4] == b"PAR1"
 
 
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("query", "select 1", "-o", "."), "Is a directory"),
+        (("query", "select 1", "-o", "no/x.csv"), "No such file or directory"),
+        (("query", "select 1", "--format", "parquet", "-o", "no/x"), "No such file or directory"),
+        (("report", "--task", "code-016", "-o", "no/x.md"), "No such file or directory"),
+        (("report", "--task", "code-016", "-o", "a-file/x.md"), "Not a directory"),
+        (("backup", "a-file/x.tar"), "Not a directory"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_named_with_the_reason(
+    store: Path, tmp_path: Path, words: tuple[str, ...], reason: str
+) -> None:
+    (tmp_path / "a-file").write_text("mine")
+    done = samework(*words, store=store, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"{words[-1]}: ")
+    assert "cannot be written: " in done.stderr
+    assert reason in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["a-file"]
+
+
+def test_a_demo_needs_a_directory(tmp_path: Path) -> None:
+    (tmp_path / "a-file").write_text("mine")
+    done = samework("demo", tmp_path / "a-file", "--fixtures", FIXTURES)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "the directory cannot be made: File exists  [bad-input]" in done.stderr
+
+
 def test_every_saved_query_runs(store: Path) -> None:
     for query in answer("query", "--list", store=store):
         done = samework("query", "--named", query["name"], "--json", store=store)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from samework.api.details import NamedQuery, QueryResult
+from samework.api.files import writing
 from samework.api.redacting import redacted_table
-from samework.errors import InputError, NotFound
+from samework.errors import NotFound
 from samework.store import sql
 from samework.store.sandbox import DEFAULT_ROWS, DEFAULT_SECONDS, SandboxLimits, run_sql
-from samework.text import shortened, visible
+from samework.text import shortened
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+    from typing import TextIO
 
+_NOT_WRITTEN = "the answer cannot be written"
 _STORE = "samework.store"
 
 
@@ -69,9 +74,12 @@ def write_parquet(result: QueryResult, out: Path) -> None:
     """Write an answer as Parquet, with the types that the database gave. Raises InputError where it cannot."""
     import pyarrow.parquet as pq
 
-    try:
+    with writing(out, _NOT_WRITTEN):
         pq.write_table(result.table, out, compression="zstd")
-    except OSError as error:
-        raise InputError(
-            f"the answer cannot be written: {error.strerror or error}", place=visible(str(out), one_line=True)
-        ) from error
+
+
+@contextmanager
+def answer_file(out: Path) -> Iterator[TextIO]:
+    """A text file for an answer, open for writing. Raises InputError where it cannot be written."""
+    with writing(out, _NOT_WRITTEN), out.open("w", encoding="utf-8", newline="") as stream:
+        yield stream

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from samework.api.files import writing
 from samework.api.inventory import prevents
 from samework.api.runs import check_names
-from samework.errors import InputError, UsageError
+from samework.errors import UsageError
 from samework.experiment.gate import gate
 from samework.experiment.gate_requirement import requirement
 from samework.experiment.gate_terms import Terms, parsed_share
-from samework.text import visible
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -117,16 +117,8 @@ def write_gate_files(found: GateResult, *, junit: Path | None = None, summary: P
     from samework.report.gate_markdown import gate_markdown
 
     if junit is not None:
-        _write(junit, gate_junit(found), "wb")
+        with writing(junit):
+            junit.write_bytes(gate_junit(found))
     if summary is not None:
-        _write(summary, gate_markdown(found).encode("utf-8", "backslashreplace"), "ab")
-
-
-def _write(path: Path, content: bytes, mode: str) -> None:
-    try:
-        with path.open(mode) as file:
-            file.write(content)
-    except OSError as error:
-        raise InputError(
-            f"the file cannot be written: {error.strerror or error}", place=visible(str(path), one_line=True)
-        ) from error
+        with writing(summary), summary.open("ab") as end:
+            end.write(gate_markdown(found).encode("utf-8", "backslashreplace"))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
+from samework.api.files import write_whole
 from samework.api.judging import classes, compare, forks
 from samework.api.pair_material import fork_material, ruleset_notes, tests_material, tree_material
 from samework.api.runs import list_runs, run_detail, run_key
-from samework.errors import InputError, UsageError
+from samework.errors import UsageError
 from samework.report.build import experiment_report, pair_report, party, store_report, task_report
 from samework.text import visible
 
@@ -49,7 +49,7 @@ def write_report(
         data = task_data(handle, task, redact=redact)
     else:
         data = store_data(handle, redact=redact)
-    _write(out, rendered(data, ending))
+    write_whole(out, rendered(data, ending), "the report cannot be written")
     return out
 
 
@@ -132,16 +132,3 @@ def store_data(handle: StoreHandle, *, redact: bool) -> ReportData:
         rulesets=ruleset_notes(handle),
         redact=redact,
     )
-
-
-def _write(out: Path, text: str) -> None:
-    """Write aside, then move: a page is never half there."""
-    aside = out.with_name(f".{out.name}.{os.getpid()}")
-    try:
-        aside.write_text(text, encoding="utf-8", errors="backslashreplace")
-        aside.replace(out)
-    except OSError as error:
-        aside.unlink(missing_ok=True)
-        raise InputError(
-            f"the report cannot be written: {error.strerror}", place=visible(str(out), one_line=True)
-        ) from error

@@ -36,9 +36,12 @@ def command(
     They are real runs of one engine whose cache was kept, recomputed or moved, runs of a real agent, and small made
     ones for what no recorded run shows. Each command is printed before what it prints.
     """
+    from samework.api.files import writing
+
     place = store if store is not None else directory / ".samework"
     source = _fixtures(fixtures)
-    directory.mkdir(parents=True, exist_ok=True)
+    with writing(directory, "the directory cannot be made"):
+        directory.mkdir(parents=True, exist_ok=True)
     report = directory / "report.html"
     at = ["--store", str(place)]
     if not (place / "store.duckdb").exists():

@@ -98,7 +98,9 @@ def _write(result: QueryResult, wanted: str, out: Path | None) -> None:
         return
     from contextlib import redirect_stdout
 
-    with out.open("w", encoding="utf-8", newline="") as stream, redirect_stdout(stream):
+    from samework.api.asking import answer_file
+
+    with answer_file(out) as stream, redirect_stdout(stream):
         _write_text(result, wanted)
 
 

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import tarfile
+from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Final
 
 import msgspec
@@ -74,7 +75,8 @@ def backup(path: Path, out: Path) -> Backup:
             f"the copy cannot be written: {error.strerror}", place=visible(str(out), one_line=True)
         ) from error
     finally:
-        aside.unlink(missing_ok=True)
+        with suppress(OSError):  # where it could not be made, it need not go
+            aside.unlink()
     return Backup(str(out), len(sums), out.stat().st_size, _sha256_of_file(out))
 
 
