@@ -177,8 +177,12 @@ def pair(text: str | None = None) -> ReportData:
         oid_b="4693ad3" + "0" * 33,
     )
     tests = TestsView(
-        (TestDifference(text or "test_calc.py::test_add", ("passed",), (text or "failed",)),),
-        3,
+        (
+            TestDifference(text or "test_calc.py::test_add", ("passed",), (text or "failed",)),
+            TestDifference(text or "test_clock", ("passed",), ("failed", "passed"), quarantined=True),
+        ),
+        n_equal=3,
+        n_differing=1,
         quarantined=(text or "test_clock",),
         suite=text or "calc",
         env=text,

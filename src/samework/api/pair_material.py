@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from samework.api.runs import query_rows
+from samework.equivalence.differing_tests import nodes_of_pair
 from samework.forks.showing import whole_words
+from samework.model.words import Verdict
 from samework.report.build import fork_view
 from samework.report.data import ForkSide, RulesetNote, Strip, TestDifference, TestsView
 from samework.report.diff import MAX_BLOB_BYTES, MAX_FILES, file_change, tree_view
+from samework.report.sentences import plain
 
 if TYPE_CHECKING:
     from samework.api.details import RunDetail
-    from samework.model.results import ForkPlace
+    from samework.model.results import FacetVerdict, ForkPlace
     from samework.report.data import FileChange, ForkView, TreeView
     from samework.store.connection import StoreHandle
     from samework.trees.object_store import ObjectStore
@@ -92,36 +95,44 @@ def _blob(objects: ObjectStore, oid: str | None, mode: str | None) -> bytes | No
 
 
 def tests_material(
-    handle: StoreHandle, keys: tuple[int, int], details: tuple[RunDetail, RunDetail]
+    handle: StoreHandle,
+    keys: tuple[int, int],
+    details: tuple[RunDetail, RunDetail],
+    verdict: FacetVerdict,
 ) -> TestsView | None:
-    """Test nodes on which the two runs' reports disagree; None where neither has a report."""
+    """Tests on which the cells of the two runs disagree; None where neither has a report.
+
+    Reads the temp tables that judging the pair filled. verdict: that of the tests, beside which the view stands.
+    """
     if not details[0].tests and not details[1].tests:
         return None
-    a, b = (
-        {row["node"]: tuple(row["outcomes"]) for row in query_rows(handle, "outcomes_of", run_key=key)} for key in keys
-    )
-    differing = [
-        TestDifference(node, a.get(node, ()), b.get(node, ())) for node in sorted(a | b) if a.get(node) != b.get(node)
-    ]
-    reports = details[0].tests or details[1].tests
+    found = nodes_of_pair(handle, *keys)
+    shown = [node for node in found if node.a != node.b]
+    suites = {(node.suite, node.env) for node in found}
+    suite, env = suites.pop() if len(suites) == 1 else (None, None)
     return TestsView(
-        tuple(differing[:MAX_TESTS]),
-        len(a | b) - len(differing),
-        _counts(a),
-        _counts(b),
-        suite=reports[0].suite,
-        env=reports[0].env,
-        note=None if details[0].tests and details[1].tests else "Only one of the runs has a test report.",
-        cut=max(0, len(differing) - MAX_TESTS),
+        tuple(TestDifference(node.node, node.a, node.b, node.flaky, node.open) for node in shown[:MAX_TESTS]),
+        n_equal=sum(node.a == node.b and not node.flaky for node in found),
+        n_differing=sum(node.differs for node in found),
+        n_open=sum(node.open and not node.flaky for node in found),
+        quarantined=tuple(dict.fromkeys(node.node for node in found if node.flaky)),
+        suite=suite,
+        env=env,
+        note=_tests_note(details, verdict),
+        cut=max(0, len(shown) - MAX_TESTS),
     )
 
 
-def _counts(outcomes: dict[str, tuple[str, ...]]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for found in outcomes.values():
-        name = found[0] if len(found) == 1 else "mixed"
-        counts[name] = counts.get(name, 0) + 1
-    return dict(sorted(counts.items()))
+def _tests_note(details: tuple[RunDetail, RunDetail], verdict: FacetVerdict) -> str | None:
+    """Why no verdict rests on the tests that are listed, where none does."""
+    if not (details[0].tests and details[1].tests):
+        return "Only one of the runs has a test report."
+    if verdict.verdict is not Verdict.UNKNOWN:
+        return None
+    return (
+        f"Whether the tests are the same is unknown ({plain(verdict.reason)}); "
+        "only suites that both runs have are counted here."
+    )
 
 
 def ruleset_notes(handle: StoreHandle) -> list[RulesetNote]:

@@ -79,7 +79,7 @@ def pair_data(handle: StoreHandle, a: str, b: str, *, redact: bool) -> ReportDat
         _party(details[1]),
         fork=fork_material(handle, *keys, result.fork),
         tree=tree_material(handle, *details),
-        tests=tests_material(handle, keys, details),
+        tests=tests_material(handle, keys, details, result.facets["tests"]),
         rulesets=ruleset_notes(handle),
         redact=redact,
     )

@@ -1,11 +1,13 @@
-"""Which tests make a pair differ, in sentences: those that one side lacks, ids that only a root directory tells apart.
+"""The tests of a pair: node by node, and in sentences which make it differ.
 
-Refuses to map ids: a prefix is told, never taken away.
+Refuses to map ids: that a prefix alone tells them apart is said, the prefix is never taken away.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from samework.store.sql import load
 from samework.text import shortened
@@ -16,15 +18,40 @@ if TYPE_CHECKING:
 _MAX_NAMED = 5
 
 
-def differing_tests(handle: StoreHandle, key_a: int, key_b: int) -> tuple[str, ...]:
-    """Sentences on the tests of two runs that differ; none where no suite is common."""
+class PairNode(msgspec.Struct, frozen=True):
+    """One test in a suite and environment that both runs have, with its sorted outcomes in the cell of each.
+
+    flaky: set aside in all cells of the suite. open: one side lacks it and has no complete report.
+    """
+
+    suite: str | None
+    env: str | None
+    node: str
+    a: tuple[str, ...]
+    b: tuple[str, ...]
+    flaky: bool
+    open: bool
+
+    @property
+    def differs(self) -> bool:
+        """Whether it makes the tests of the pair differ."""
+        return self.a != self.b and not self.flaky and not self.open
+
+
+def nodes_of_pair(handle: StoreHandle, key_a: int, key_b: int) -> list[PairNode]:
+    """Tests of two runs by name; reads the temp tables of `prepare` for their task. None where no suite is common."""
     query = load("samework.equivalence", "sql/nodes_of_pair")
     rows = handle.db.execute(query, {"a": key_a, "b": key_b}).fetchall()
-    only_a = [node for node, _, b, _ in rows if not b]
-    only_b = [node for node, a, _, _ in rows if not a]
-    n_equal = rows[0][3] if rows else 0
+    return [PairNode(suite, env, node, tuple(a), tuple(b), *rest) for suite, env, node, a, b, *rest in rows]
+
+
+def differing_tests(handle: StoreHandle, key_a: int, key_b: int) -> tuple[str, ...]:
+    """Sentences on the tests of two runs that differ; none where no suite is common."""
+    nodes_of = nodes_of_pair(handle, key_a, key_b)
+    only_a = [found.node for found in nodes_of if found.differs and not found.b]
+    only_b = [found.node for found in nodes_of if found.differs and not found.a]
     prefix = _prefix(only_a, only_b) or _prefix(only_b, only_a)
-    if prefix is not None and not n_equal:
+    if prefix is not None and not any(found.a == found.b for found in nodes_of):
         told = (
             f"The test ids differ by the prefix {shortened(prefix, 120)!r} alone: one side ran in another root "
             "directory. Ids are compared as they are recorded; run both from one directory."

@@ -98,21 +98,29 @@ class TreeView(msgspec.Struct, frozen=True):
 
 
 class TestDifference(msgspec.Struct, frozen=True):
-    """One test node on which two cells disagree: outcome sets of each."""
+    """One test node on which two cells disagree: outcome sets of each.
+
+    quarantined: flaky, and set aside. open: absent from a side that has no complete report, which says nothing.
+    """
 
     node: str
     a: tuple[str, ...]
     b: tuple[str, ...]
     quarantined: bool = False
+    open: bool = False
 
 
 class TestsView(msgspec.Struct, frozen=True):
-    """Tests of a pair. n_equal: nodes with equal outcomes. cut: differing nodes left out."""
+    """Tests of a pair in the suites that both runs have; quarantined: flaky ones, in no number but their own.
+
+    differing: nodes with unequal outcomes, whatever comes of it; cut: those left out. n_equal, n_differing, n_open:
+    nodes with equal outcomes, nodes that make the tests differ, nodes of which one side says nothing.
+    """
 
     differing: tuple[TestDifference, ...] = ()
     n_equal: int = 0
-    counts_a: dict[str, int] = {}
-    counts_b: dict[str, int] = {}
+    n_differing: int = 0
+    n_open: int = 0
     quarantined: tuple[str, ...] = ()
     suite: str | None = None
     env: str | None = None

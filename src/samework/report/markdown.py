@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from samework.model.results import FacetVerdict, ForkNode
-    from samework.report.data import PairPage, ReportData, StorePage, TaskPage, TreeView
+    from samework.report.data import PairPage, ReportData, StorePage, TaskPage, TestDifference, TreeView
 
 __all__ = ["LIMIT", "code", "fenced", "plain_text", "render_markdown", "table"]
 
@@ -143,19 +143,24 @@ def _pair_tests(page: PairPage) -> Iterator[str]:
     if tests is None:
         return
     yield "## Tests"
-    n_differing = len(tests.differing) + tests.cut
-    yield (
-        f"{sentences.counted(tests.n_equal, 'node has', 'nodes have')} equal outcomes, "
-        f"{sentences.counted(n_differing, 'differs', 'differ')}."
-    )
+    yield " ".join(part for part in (sentences.tests_counted(tests), plain_text(tests.note or "")) if part)
     if tests.differing:
         yield table(
             ("node", "A", "B"),
             [
-                (code(test.node), ", ".join(test.a) or "absent", ", ".join(test.b) or "absent")
+                (
+                    " ".join((code(test.node), *_test_marks(test))),
+                    ", ".join(test.a) or "absent",
+                    ", ".join(test.b) or "absent",
+                )
                 for test in tests.differing
             ],
         )
+
+
+def _test_marks(test: TestDifference) -> list[str]:
+    """Why unequal outcomes of a test make no difference, where they do not."""
+    return ["flaky"] if test.quarantined else ["unknown"] if test.open else []
 
 
 def _pair_claims(page: PairPage) -> Iterator[str]:

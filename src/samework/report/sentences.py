@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from samework.model.results import Reconvergence
+    from samework.report.data import TestsView
 
 CLASSES = ("token-identical", "tree-identical", "tests-identical", "divergent", "unresolved")
 FACETS = ("tokens", "text", "actions", "observations", "patch", "tree", "tests", "outcome", "invariants", "review")
@@ -44,14 +45,6 @@ CONSEQUENCE = {
     "CU": "what came of it is not recorded",
 }
 _EFFECT = {"consequential": "the work changed, how far is not recorded", "absorbed": "the files came out the same"}
-CONSEQUENCE_SHORT = {
-    "C0": "wording only",
-    "C1": "absorbed",
-    "C2": "other files",
-    "C3": "other tests",
-    "C4": "matters",
-    "CU": "unknown",
-}
 CLAIM_GLYPH = {"licensed": "✓", "refuted": "✗", "not_establishable": "?"}
 FUNNEL = (
     ("tokens", "other tokens"),
@@ -90,6 +83,18 @@ def meeting(found: Reconvergence) -> str:
     """Where two runs go alike again, in words."""
     by = "the trees of their workspaces" if found.by == "workspace" else "their calls"
     return f"after step {found.step_a} of A and step {found.step_b} of B they go alike to the end, by {by}"
+
+
+def tests_counted(tests: TestsView) -> str:
+    """How many tests of a pair agree, differ, are not known of one side, and were set aside."""
+    parts = [
+        f"{counted(tests.n_equal, 'node has', 'nodes have')} equal outcomes",
+        counted(tests.n_differing, "differs", "differ"),
+    ]
+    if tests.n_open:
+        parts.append(f"{tests.n_open:,} unknown, for a report that lacks them is incomplete")
+    aside = f"; {len(tests.quarantined):,} set aside as flaky" if tests.quarantined else ""
+    return f"{', '.join(parts)}{aside}."
 
 
 def plain(slug: str) -> str:

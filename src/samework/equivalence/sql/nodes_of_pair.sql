@@ -1,20 +1,48 @@
--- equivalence/nodes_of_pair: tests of two runs whose recorded outcomes differ, and how many agree.
--- Parameters: $a bigint, $b bigint (run_key). Columns: node text, a text[], b text[], n_equal bigint.
--- a and b are sorted outcomes, empty where no report of that run names the test. Only suites that both runs have.
-with reports as (
-    select report_key, run_key, coalesce(suite, '') as suite, coalesce(env, '') as env
-    from test_report where run_key in ($a, $b)
+-- equivalence/nodes_of_pair: tests of two runs of a task, in the suites and environments in which both were tested.
+-- Parameters: $a bigint, $b bigint (run_key). Reads the temp table cell_report (see cells). Columns: suite text, env text,
+--   node text, a text[], b text[] (sorted; empty where no report names the test), flaky boolean, open boolean.
+-- a and b are of the cells that the runs are tested in, as the verdict is. flaky: set aside in the whole group, by the
+-- rule of cell_digests. open: one side lacks the test and has no complete report, so that its absence says nothing.
+with cells as (
+    select group_key, cell, max(run_key = $a) as is_a, max(run_key = $b) as is_b,
+           count(distinct report_key) filter (complete) as n_complete
+    from cell_report
+    where group_key is not null
+    group by all
 ),
-both_have as (
-    select suite, env from reports group by all having count(distinct run_key) = 2
+groups as (
+    select group_key from cells group by all having bool_or(is_a) and bool_or(is_b)
 ),
-nodes as (
-    select o.node,
-           list_sort(coalesce(list(distinct o.outcome) filter (r.run_key = $a), [])) as a,
-           list_sort(coalesce(list(distinct o.outcome) filter (r.run_key = $b), [])) as b
-    from test_outcome o join reports r using (report_key) semi join both_have using (suite, env)
-    group by o.node
+reports as (
+    select distinct group_key, cell, report_key, complete from cell_report semi join groups using (group_key)
+),
+sets as (
+    select r.group_key, r.cell, o.node, any_value(t.suite) as suite, any_value(t.env) as env,
+           list_sort(list(distinct o.outcome)) as outcomes,
+           bool_and(r.complete) and count(distinct r.report_key) < any_value(c.n_complete) as sometimes_missing
+    from reports r
+    join cells c using (group_key, cell)
+    join test_report t using (report_key)
+    join test_outcome o using (report_key)
+    group by all
+),
+flaky as (
+    select distinct group_key, node from sets where len(outcomes) > 1 or sometimes_missing
+),
+sides as (
+    select s.group_key, s.node, any_value(s.suite) as suite, any_value(s.env) as env,
+           coalesce(any_value(s.outcomes) filter (c.is_a), []) as a,
+           coalesce(any_value(s.outcomes) filter (c.is_b), []) as b
+    from sets s
+    join cells c using (group_key, cell)
+    where c.is_a or c.is_b
+    group by all
 )
-select node, a, b, (select count(*) from nodes where a = b) as n_equal
-from nodes where a <> b
-order by node
+select s.suite, s.env, s.node, s.a, s.b,
+       f.node is not null as flaky,
+       (len(s.a) = 0 and ca.n_complete = 0) or (len(s.b) = 0 and cb.n_complete = 0) as open
+from sides s
+join cells ca on ca.group_key = s.group_key and ca.is_a
+join cells cb on cb.group_key = s.group_key and cb.is_b
+left join flaky f on f.group_key = s.group_key and f.node = s.node
+order by s.node, s.group_key
