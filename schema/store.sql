@@ -719,8 +719,9 @@ LEFT JOIN tests AS s USING (run_key)
 LEFT JOIN grades AS g USING (run_key);
 
 -- views/classes: every run with its place in the nested classes of its task: tests, in them tree, in them tokens, numbered
--- within the task; NULL where the digest is unknown. `size` is of its block. `samework query` puts the engine's own
--- answer here, with quarantine and refutation; read with another program, the view goes by equality of digests alone.
+-- within the task; NULL where the digest is unknown. `size` is of its block. `samework query` and `Store.sql`
+-- put the engine's own answer here, with quarantine and refutation; with another program, equality of digests decides
+-- alone.
 -- Example: SELECT DISTINCT task, tests_class, tree_class, token_class, size FROM classes ORDER BY ALL
 CREATE OR REPLACE VIEW classes AS
 SELECT
@@ -809,7 +810,8 @@ LEFT JOIN main.call AS c ON c.run_key = w.first_key AND c.seq = w.seq AND c.ordi
 -- views/forks: branch nodes: places after which runs of one task went different ways. origin: what differed first.
 -- consequence: C0 completion only, C1 absorbed by the same tree, C2 other tree with same tests, C3 other tests, CU
 -- unknown. effect: none, absorbed, consequential (work changed, though maybe not known whether tree or tests) or unknown.
--- `samework query` puts the engine's own answer here; with another program, equality of digests decides alone.
+-- `samework query` and `Store.sql` put the engine's own answer here; with another program, equality of digests decides
+-- alone.
 -- Example: SELECT step, event, origin, consequence, n_branches FROM forks WHERE tool_calls
 CREATE OR REPLACE VIEW forks AS
 WITH branches AS (
@@ -859,7 +861,8 @@ SELECT
 FROM nodes;
 
 -- views/fork_branches: which run took which way out of each branch node, and into how many trees and tests the way led.
--- `samework query` puts the engine's own answer here; with another program, equality of digests decides alone.
+-- `samework query` and `Store.sql` put the engine's own answer here; with another program, equality of digests decides
+-- alone.
 -- Example: SELECT branch, tool, arguments, count(*) AS n_runs FROM fork_branches WHERE task = 'demo-task' GROUP BY ALL
 CREATE OR REPLACE VIEW fork_branches AS
 SELECT

@@ -9,6 +9,7 @@ import msgspec
 
 from samework.api.judging import classes, forks
 from samework.store.connection import open_store
+from samework.store.migrate import install_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,12 +25,23 @@ def engine_views(path: Path, text: str) -> dict[str, Any]:
 
     Raises: StoreError: the store cannot be read now.
     """
-    words = {found.lower() for found in _WORD.findall(text)}
-    named = [name for name in _VIEWS if name in words]
+    named = _named(text)
     if not named:
         return {}
     with open_store(path, read_only=True) as handle:
         return {name: _VIEWS[name](handle) for name in named}
+
+
+def show_engine_views(handle: StoreHandle, text: str, shown: set[str]) -> None:
+    """Put the engine's views that `text` names into the connection of an open store. shown: those that are there."""
+    wanted = [name for name in _named(text) if name not in shown]
+    install_tables(handle.db, {name: _VIEWS[name](handle) for name in wanted})
+    shown.update(wanted)
+
+
+def _named(text: str) -> list[str]:
+    words = {found.lower() for found in _WORD.findall(text)}
+    return [name for name in _VIEWS if name in words]
 
 
 def _classes(handle: StoreHandle) -> Any:

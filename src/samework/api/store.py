@@ -110,6 +110,7 @@ class Store:
         """Name a store; nothing is opened yet."""
         self.path = Path(path)
         self._reader: StoreHandle | None = None
+        self._shown: set[str] = set()
 
     def __repr__(self) -> str:
         """`Store(".samework")`."""
@@ -126,6 +127,7 @@ class Store:
         if self._reader is not None:
             self._reader.release()
             self._reader = None
+            self._shown.clear()
 
     @contextmanager
     def _reading(self) -> Iterator[StoreHandle]:
@@ -515,14 +517,17 @@ class Store:
     # Asking and telling
 
     def sql(self, text: str, parameters: Mapping[str, object] | None = None) -> Any:
-        """Answer SQL as a DuckDB relation (`.df()`, `.pl()`, `.arrow()`); the connection is read only and stays open.
+        """Answer SQL as a DuckDB relation: `.fetchall()`, `.arrow()`, or `.df()` and `.pl()` where pandas or polars is.
 
-        It runs in this process with the rights of this process: for text of your own. `query` is for text of others.
+        It reads the same views as `query`, on a connection that is read only and stays open. It runs in this process
+        with the rights of this process: for text of your own. `query` is for text of others.
         """
+        from samework.api.engine_views import show_engine_views
         from samework.store.connection import open_store
 
         if self._reader is None:
             self._reader = open_store(self.path, read_only=True)
+        show_engine_views(self._reader, text, self._shown)
         return self._reader.db.sql(text, params=dict(parameters) if parameters else None)
 
     def query(

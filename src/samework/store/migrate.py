@@ -6,12 +6,15 @@ as temporary ones in each connection, so that those of a foreign file are never 
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 import duckdb
 
 from samework.store import sql
 from samework.store.version import APPLICATION_ID, SCHEMA_VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _PROGRAM: Final = "samework"
 
@@ -71,3 +74,10 @@ def install_temporary_views(db: duckdb.DuckDBPyConnection) -> None:
     """Make the same views in this connection alone, where they hide those of the file."""
     for _, script in sql.scripts("samework.store", "views"):
         db.execute(script.replace("CREATE OR REPLACE ", "CREATE OR REPLACE TEMP ", 1))
+
+
+def install_tables(db: duckdb.DuckDBPyConnection, tables: Mapping[str, Any]) -> None:
+    """Put Arrow tables into this connection, in the place of the views of their names."""
+    for name, table in tables.items():
+        db.register(f"extra_{name}", table)
+        db.execute(f"CREATE OR REPLACE TEMP VIEW {sql.quoted(name)} AS SELECT * FROM {sql.quoted(f'extra_{name}')}")  # noqa: S608

@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from samework.errors import LimitExceeded, SameworkError, UsageError
 from samework.store.connection import first_line, open_store
+from samework.store.migrate import install_tables
 from samework.store.sandbox import SandboxLimits
 from samework.store.sql import quoted
 from samework.text import visible
@@ -88,9 +89,7 @@ def _answer(
 
 def _harden(handle: StoreHandle, limits: SandboxLimits, extra: dict[str, pa.Table]) -> None:
     db = handle.db
-    for name, table in extra.items():
-        db.register(f"extra_{name}", table)
-        db.execute(f"CREATE OR REPLACE TEMP VIEW {quoted(name)} AS SELECT * FROM {quoted(f'extra_{name}')}")  # noqa: S608
+    install_tables(db, extra)
     for setting in (
         f"memory_limit = '{limits.memory_bytes // 3 >> 20}MiB'",
         f"threads = {_N_THREADS}",

@@ -77,6 +77,23 @@ def test_classes_in_sql_are_those_of_the_engine(store: sw.Store) -> None:
     assert answer.rows == (("hosted-api", 3), ("tests-identical", 3))
 
 
+@pytest.mark.parametrize("view", ["classes", "forks", "fork_branches"])
+def test_sql_and_query_read_the_same_engine(engine: sw.Store, view: str) -> None:
+    text = f"select * from {view} order by all"
+    asked = engine.query(text).rows
+    assert engine.sql(text).fetchall() == list(asked)
+    assert engine.sql(text).fetchall() == list(asked)
+    assert asked
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> sw.Store:
+    """What the engine sees beyond equality of digests: flaky tests, reports that are cut, forks of unknown end."""
+    made = sw.create(tmp_path_factory.mktemp("engine") / ".samework")
+    made.ingest(FIXTURES / "small")
+    return made
+
+
 def test_a_report_ends_in_a_known_form(store: sw.Store, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"\.html"):
         store.report(tmp_path / "report.pdf")

@@ -1,6 +1,7 @@
 -- views/classes: every run with its place in the nested classes of its task: tests, in them tree, in them tokens, numbered
--- within the task; NULL where the digest is unknown. `size` is of its block. `samework query` puts the engine's own
--- answer here, with quarantine and refutation; read with another program, the view goes by equality of digests alone.
+-- within the task; NULL where the digest is unknown. `size` is of its block. `samework query` and `Store.sql`
+-- put the engine's own answer here, with quarantine and refutation; with another program, equality of digests decides
+-- alone.
 -- Example: SELECT DISTINCT task, tests_class, tree_class, token_class, size FROM classes ORDER BY ALL
 CREATE OR REPLACE VIEW classes AS
 SELECT

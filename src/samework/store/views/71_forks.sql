@@ -1,7 +1,8 @@
 -- views/forks: branch nodes: places after which runs of one task went different ways. origin: what differed first.
 -- consequence: C0 completion only, C1 absorbed by the same tree, C2 other tree with same tests, C3 other tests, CU
 -- unknown. effect: none, absorbed, consequential (work changed, though maybe not known whether tree or tests) or unknown.
--- `samework query` puts the engine's own answer here; with another program, equality of digests decides alone.
+-- `samework query` and `Store.sql` put the engine's own answer here; with another program, equality of digests decides
+-- alone.
 -- Example: SELECT step, event, origin, consequence, n_branches FROM forks WHERE tool_calls
 CREATE OR REPLACE VIEW forks AS
 WITH branches AS (

@@ -1,5 +1,6 @@
 -- views/fork_branches: which run took which way out of each branch node, and into how many trees and tests the way led.
--- `samework query` puts the engine's own answer here; with another program, equality of digests decides alone.
+-- `samework query` and `Store.sql` put the engine's own answer here; with another program, equality of digests decides
+-- alone.
 -- Example: SELECT branch, tool, arguments, count(*) AS n_runs FROM fork_branches WHERE task = 'demo-task' GROUP BY ALL
 CREATE OR REPLACE VIEW fork_branches AS
 SELECT
