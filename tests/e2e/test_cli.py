@@ -191,6 +191,18 @@ def test_a_demo_needs_a_directory(tmp_path: Path) -> None:
     assert "the directory cannot be made: File exists  [bad-input]" in done.stderr
 
 
+@pytest.mark.parametrize(("text", "status"), [(None, 0), ("{", 1)])
+def test_a_demo_of_which_a_part_fails_says_so(tmp_path: Path, text: str | None, status: int) -> None:
+    shutil.copytree(FIXTURES / "kv-path" / "code-016", tmp_path / "fixtures" / "kv-path" / "code-016")
+    if text is not None:
+        (tmp_path / "fixtures" / "broken").mkdir()
+        (tmp_path / "fixtures" / "broken" / "run.json").write_text(text)
+    done = samework("demo", tmp_path / "demo", "--fixtures", tmp_path / "fixtures")
+    assert done.returncode == status, done.stdout
+    assert "divergent (established)" in done.stdout
+    assert "changed work." in done.stdout
+
+
 def test_every_saved_query_runs(store: Path) -> None:
     for query in answer("query", "--list", store=store):
         done = samework("query", "--named", query["name"], "--json", store=store)

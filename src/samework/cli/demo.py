@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 EXAMPLE = "samework demo"
 
+_DIFFERENT = 1
+_LAST_ANSWER = 3  # above it the user or a closed pipe ended the command
 _DIVERGENT = ("code-016:retained:1", "code-016:recomputed:1")
 
 
@@ -35,6 +37,8 @@ def command(
 
     They are real runs of one engine whose cache was kept, recomputed or moved, runs of a real agent, and small made
     ones for what no recorded run shows. Each command is printed before what it prints.
+
+    Exit status: 0 all of it went through; else the highest status of a command that did not.
     """
     from samework.api.files import writing
 
@@ -43,18 +47,24 @@ def command(
     with writing(directory, "the directory cannot be made"):
         directory.mkdir(parents=True, exist_ok=True)
     report = directory / "report.html"
-    at = ["--store", str(place)]
-    if not (place / "store.duckdb").exists():
-        _step(["init", *at])
-    _step(["ingest", str(source), *at])
-    _step(["classes", *at])
-    _step(["compare", *_DIVERGENT, *at])
-    _step(["show", _DIVERGENT[0], *at])
-    _step(["forks", "--changed-work", *at])
-    _step(["verify", *at])
-    _step(["report", "-o", str(report), *at])
+    commands = [] if (place / "store.duckdb").exists() else [["init"]]
+    commands += [
+        ["ingest", str(source)],
+        ["classes"],
+        ["compare", *_DIVERGENT],
+        ["show", _DIVERGENT[0]],
+        ["forks", "--changed-work"],
+        ["verify"],
+        ["report", "-o", str(report)],
+    ]
+    worst = 0
+    for words in commands:
+        code = _step([*words, "--store", str(place)])
+        if code > _LAST_ANSWER:
+            return code
+        worst = max(worst, 0 if words[0] == "compare" and code == _DIFFERENT else code)
     _end(place, report)
-    return 0
+    return worst
 
 
 def _fixtures(given: Path | None) -> Path:
