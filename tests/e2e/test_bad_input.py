@@ -470,6 +470,20 @@ def test_errors_under_json_are_an_object(store: Path) -> None:
     assert set(json.loads(done.stderr)) == {"error", "message", "place", "effect", "hint"}
 
 
+def test_attaching_many_files_is_partly_done_where_one_is_refused(folder: Path, store: Path, tmp_path: Path) -> None:
+    outcomes(folder, store)
+    logs = tmp_path / "logs"
+    whole = xml('<testsuite name="t" tests="1"><testcase classname="a" name="a"/></testsuite>')
+    for tasks, status in ((("t",), 0), (("t", "other"), 1), (("other",), 2)):
+        shutil.rmtree(logs, ignore_errors=True)
+        for task in tasks:
+            (logs / task).mkdir(parents=True)
+            (logs / task / "junit.xml").write_bytes(whole)
+        done = samework("attach", "--match", "logs/{task}/junit.xml", store=store, cwd=tmp_path)
+        assert done.returncode == status, done.stdout + done.stderr
+        assert ("[report-without-run]" in done.stderr) == bool(status)
+
+
 def test_attaching_bad_files_leaves_the_run_as_it_was(folder: Path, store: Path) -> None:
     outcomes(folder, store)
     before = answer("show", "t:good:1", store=store)

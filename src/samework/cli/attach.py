@@ -49,8 +49,11 @@ def command(
     """Add a tree, test reports, a manifest or invariants to a run.
 
     Without RUN, --match finds many test reports by the fields in their paths, such as {task}, {arm} and {repeat}.
+
+    Exit status: 0 all of it is attached, or was before; 1 partly: with --match a file was refused, the rest is
+    attached; 2 nothing is.
     """
-    from samework.cli.output import print_json
+    from samework.cli.output import exit_of_sources, print_json
 
     outcomes = opened(store).attach(
         run,
@@ -72,7 +75,7 @@ def command(
         print_json(outcomes)
     else:
         _print(outcomes)
-    return 2 if outcomes and all(outcome.status == "refused" for outcome in outcomes) else 0
+    return exit_of_sources(outcomes)
 
 
 def _invariant(word: str) -> tuple[str, bool | None]:

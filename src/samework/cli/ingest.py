@@ -18,7 +18,6 @@ EXAMPLE = "samework ingest fixtures/kv-path/code-016"
 
 _MAX_LISTED = 20
 _MAX_REMARKS = 3
-_READ = frozenset({"new", "known", "incomplete"})
 _PARTLY = frozenset({"refused", "incomplete"})
 
 
@@ -73,7 +72,7 @@ def command(
     Exit status: 0 all that a reader knows was read, or known before; 1 partly: a file was refused, the rest is stored;
     2 nothing could be read.
     """
-    from samework.cli.output import note, print_json
+    from samework.cli.output import exit_of_sources, note, print_json
     from samework.cli.progress import ByteProgress
 
     place = opened(store)
@@ -94,11 +93,10 @@ def command(
         print_json(summary)
     else:
         _print(summary)
-    if any(source.status in _READ for source in summary.sources):
-        return 1 if summary.n_refused else 0
-    if not summary.n_refused:
+    status = exit_of_sources(summary.sources)
+    if status == 2 and not summary.n_refused:  # noqa: PLR2004 (as documented)
         note("Nothing here is a run, a patch or a test report that a reader knows; samework formats lists the formats.")
-    return 2
+    return status
 
 
 def _print(summary: IngestSummary) -> None:

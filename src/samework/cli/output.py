@@ -256,6 +256,14 @@ def _json_escape(char: str) -> str:
     return f"\\u{ord(char):04x}" if visible(char) != char else char
 
 
+def exit_of_sources(outcomes: Iterable[SourceOutcome]) -> int:
+    """Exit status after sources were read: 0 all that a reader knows, 1 a part was refused, 2 nothing was read."""
+    found = {outcome.status for outcome in outcomes}
+    if found.isdisjoint({"new", "known", "incomplete"}):
+        return 2
+    return 1 if "refused" in found else 0
+
+
 def print_source(outcome: SourceOutcome) -> None:
     """One source of an ingest and what became of it, on stderr."""
     out = console(stderr=True)
