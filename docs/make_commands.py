@@ -14,6 +14,21 @@ from pathlib import Path
 from samework.cli.app import COMMANDS, command_names, run
 
 PAGES = Path(__file__).resolve().parent / "commands"
+_EXIT_STATUS = """\
+| status | means |
+|---|---|
+| 0 | success; of `compare` the same work (token-, tree- or tests-identical), of `gate` that it passes |
+| 1 | of `compare` divergent; of `gate` that it fails; of `ingest` and `attach` that a part was refused |
+| 2 | trouble: bad input, bad usage, a damaged store; of `verify` and `repair` that something differs or is lost |
+| 3 | the evidence does not decide; of `snapshot` that Git could make no tree |
+| 70 | a fault of samework itself: a traceback, and no answer |
+| 130 | stopped by Ctrl-C; what was not committed is not in the store |
+| 141 | what read the output went away, as `head` does |
+
+`classes`, `experiment`, `gate`, a `report`, and a `query` on the view `classes` also end with 3, and without a table,
+where runs of one class are known to differ ([anomaly A5](../messages.md#anomaly-a5)). `demo` ends with the highest
+status of its commands.
+""".rstrip().splitlines()
 BEGIN, END = "<!-- help begins -->", "<!-- help ends -->"
 
 
@@ -46,10 +61,7 @@ def index() -> str:
         lines += [f"## {title}", ""]
         lines += [f"- [`samework {name}`]({name}.md): {summary}" for name, summary in group.items()]
         lines.append("")
-    lines += ["## Exit status", "", "| status | means |", "|---|---|", "| 0 | the same work, or success |"]
-    lines += ["| 1 | different |", "| 2 | trouble: bad input, bad usage, a damaged store |"]
-    lines += ["| 3 | the evidence does not decide |"]
-    lines += ["| 70 | a fault of samework itself: a traceback, and no answer |", ""]
+    lines += ["## Exit status", "", *_EXIT_STATUS, ""]
     return "\n".join(lines)
 
 

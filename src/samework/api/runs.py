@@ -59,7 +59,7 @@ def check_names(handle: StoreHandle, *, task: str | None = None, arms: list[str]
             raise NotFound(
                 f"no run of the store has {kind} {shortened(str(name), 60)!r}; known: {_some(names)}",
                 hint="samework runs",
-                code=f"no-{kind}",
+                code="no-task" if kind == "task" else "no-arm",
             )
 
 

@@ -54,6 +54,7 @@ COMMANDS: dict[str, dict[str, str]] = {
     },
 }
 
+# docs/commands/README.md says what each means.
 SAME, DIFFERENT, TROUBLE, UNDECIDED, FAULT, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 3, 70, 130, 141
 
 _USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]  # Typer does not export the parent's name

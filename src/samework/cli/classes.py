@@ -40,6 +40,8 @@ def command(
 
     A tests class holds tree classes, a tree class holds token classes. Every pair of a task's runs is counted once,
     what is unknown included; a rate with unknowns has bounds.
+
+    Exit status: 0 sorted, whatever came out; 3 runs of one class are known to differ (anomaly A5); 2 trouble.
     """
     from samework.cli.output import print_json
 

@@ -41,7 +41,10 @@ def command(
         int | None, typer.Option("--limit", metavar="N", min=1, help="At most so many rows.", show_default=False)
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", metavar="S", min=0.1, help="End it after S seconds.", show_default="60")
+        float | None,
+        typer.Option(
+            "--seconds", metavar="S", min=0.1, help="End it after S seconds [default: 60].", show_default=False
+        ),
     ] = None,
     no_redact: NoRedactOption = False,
     store: StoreOption = None,
@@ -52,6 +55,9 @@ def command(
     The query runs in a process of its own that can read the store and nothing else, bounded in time, memory and rows.
     docs/schema.md describes the views; --list shows the saved queries and --named runs one. What looks like a secret
     is replaced by its digest in what is printed or written, unless --no-redact is given.
+
+    Exit status: 0 answered; 3 the view classes was asked, and runs of one class are known to differ (anomaly A5);
+    2 trouble.
     """
     wanted = "json" if as_json else output_format
     if wanted not in _FORMATS:

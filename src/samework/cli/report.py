@@ -38,6 +38,9 @@ def command(
     With two runs, of the pair; with --experiment, of the comparison of arms; with --task, of the task; with none of
     these, of the whole store. The page is one file that loads nothing. What looks like a secret is replaced by its
     digest, unless --no-redact is given.
+
+    Exit status: 0 written; 3 the evidence of an experiment decides nothing, or runs of one class are known to differ
+    (anomaly A5); 2 trouble.
     """
     from samework.cli.output import console, print_json
     from samework.text import visible
