@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from samework.api.opening import create, open, restore  # noqa: A004 (sw.open reads as intended)
 from samework.api.snapshots import snapshot
-from samework.api.store import Store, create, open, restore  # noqa: A004 (sw.open reads as intended)
+from samework.api.store import Store
 
 __all__ = ["Store", "create", "open", "restore", "snapshot"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from samework.api.runs import check_names, list_runs, run_key
+from samework.api.runs import check_names, pair_of
 from samework.errors import UsageError
 from samework.model.words import RunClass, Status
 from samework.text import shortened
@@ -39,10 +39,7 @@ def compare(
     from samework.forks import first_divergence
     from samework.forks.align import after_fork
 
-    (a_key, a_id), (b_key, _) = run_key(handle, a), run_key(handle, b)
-    if a_key == b_key:
-        raise UsageError(f"both names are of one run, {a_id}", hint="samework runs", code="one-run")
-    _check_one_task(handle, a_key, b_key)
+    (a_key, _), (b_key, _) = pair_of(handle, a, b)
     result = judge(handle, a_key, b_key, strict=strict)
     alignment, met_again = after_fork(handle, a_key, b_key)
     result = msgspec.structs.replace(
@@ -159,17 +156,6 @@ def causes(handle: StoreHandle, *, task: str | None, node: str | None, tool_call
 
     check_names(handle, task=task)
     return find(handle, task=task, node=node, tool_calls=tool_calls)
-
-
-def _check_one_task(handle: StoreHandle, a_key: int, b_key: int) -> None:
-    (a,), (b,) = (list_runs(handle, run_key=key) for key in (a_key, b_key))
-    if a.task != b.task:
-        raise UsageError(
-            f"runs are compared within one task only; these are of {shortened(a.task, 60)!r} and "
-            f"{shortened(b.task, 60)!r}",
-            hint="samework runs --task TASK",
-            code="two-tasks",
-        )
 
 
 def _known(what: str, value: str | None, known: list[str]) -> None:

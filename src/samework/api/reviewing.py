@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from samework.api.runs import list_runs, query_rows, run_key
+from samework.api.runs import pair_of, query_rows
 from samework.errors import UsageError
 from samework.model.review import Judgement, PairReviews, Review, says
 from samework.model.words import Consequence
@@ -61,18 +61,7 @@ def pair_reviews(handle: StoreHandle, a: str, b: str) -> PairReviews:
 
     Raises: NotFound: no such run. UsageError: the runs are one, or of two tasks.
     """
-    (a_key, _), (b_key, _) = run_key(handle, a), run_key(handle, b)
-    if a_key == b_key:
-        raise UsageError("both names are of one run; a review is of a pair", hint="samework runs", code="one-run")
-    runs = sorted((list_runs(handle, run_key=key)[0] for key in (a_key, b_key)), key=lambda run: run.run_id)
-    one, other = runs
-    if one.task != other.task:
-        raise UsageError(
-            f"runs are compared within one task only; these are of {shortened(one.task, 60)!r} and "
-            f"{shortened(other.task, 60)!r}",
-            hint="samework runs --task TASK",
-            code="two-tasks",
-        )
+    one, other = sorted((run for _, run in pair_of(handle, a, b)), key=lambda run: run.run_id)
     rows = query_rows(handle, "pair_reviews", a=one.run_id, b=other.run_id)
     reviews = tuple(msgspec.convert(row, Review) for row in rows)
     said = says([review.judgement for review in reviews if review.is_current])

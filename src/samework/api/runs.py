@@ -88,6 +88,25 @@ def run_key(handle: StoreHandle, word: str) -> tuple[int, str]:
     return int(chosen[0]["run_key"]), str(chosen[0]["run_id"])
 
 
+def pair_of(handle: StoreHandle, a: str, b: str) -> tuple[tuple[int, RunSummary], tuple[int, RunSummary]]:
+    """The run_keys and summaries of two runs of one task.
+
+    Raises: NotFound: no such run. UsageError: both names are of one run, or the runs of two tasks.
+    """
+    keys = run_key(handle, a)[0], run_key(handle, b)[0]
+    one, other = (list_runs(handle, run_key=key)[0] for key in keys)
+    if keys[0] == keys[1]:
+        raise UsageError(f"both names are of one run, {one.run_id}", hint="samework runs", code="one-run")
+    if one.task != other.task:
+        raise UsageError(
+            f"runs are compared within one task only; these are of {shortened(one.task, 60)!r} and "
+            f"{shortened(other.task, 60)!r}",
+            hint="samework runs --task TASK",
+            code="two-tasks",
+        )
+    return (keys[0], one), (keys[1], other)
+
+
 def run_detail(handle: StoreHandle, key: int) -> RunDetail:
     """Everything `show` tells of the run with this key."""
     summary = _summary(query_rows(handle, "runs", task=None, arm=None, run_key=key)[0])

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from samework.errors import InputError, NotFound, UsageError
+from samework.errors import InputError, UsageError
 from samework.text import visible
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Self
 
-    from samework.api.details import FormatInfo, NamedQuery, QueryResult, RunDetail
+    from samework.api.details import NamedQuery, QueryResult, RunDetail
     from samework.api.scanning import SecretPlace
     from samework.ingest.repair import Repair
     from samework.ingest.settings import Progress
@@ -39,65 +39,6 @@ if TYPE_CHECKING:
     from samework.store.verify import Finding
 
     Where = str | os.PathLike[str]
-
-STORE_NAME = ".samework"
-
-
-def open(path: Where | None = None) -> Store:  # noqa: A001 (sw.open reads as intended)
-    """The store at `path` (the store itself, or a directory that holds `.samework`), or the nearest one upward.
-
-    Raises: NotFound: there is none.
-    """
-    from samework.store.connection import find_store
-
-    if path is None:
-        return Store(find_store())
-    place = Path(path)
-    within = place / STORE_NAME
-    if not (place / "store.duckdb").exists() and within.exists():
-        place = within
-    if not (place / "store.duckdb").exists():
-        raise NotFound(
-            "there is no store here",
-            place=visible(str(path), one_line=True),
-            hint="`samework init` makes one.",
-            code="no-store",
-        )
-    return Store(place)
-
-
-def create(path: Where | None = None) -> Store:
-    """Make an empty store at `path` (default `.samework` here) and return it. Raises StoreError where one exists."""
-    from samework.store.connection import create_store
-
-    place = Path(path) if path is not None else Path(STORE_NAME)
-    create_store(place).close()
-    return Store(place)
-
-
-def restore(file: Where, path: Where | None = None) -> Store:
-    """Make a store at `path` (default `.samework` here) from a backup, checked and verified, and return it.
-
-    Raises: InputError: it is no whole backup. StoreError: there is something at `path` already.
-    """
-    from samework.store.backup import restore
-
-    place = Path(path) if path is not None else Path(STORE_NAME)
-    restore(Path(file), place)
-    return Store(place)
-
-
-def formats() -> list[FormatInfo]:
-    """The readers, in the order of their names, with what each can ever evidence."""
-    import msgspec
-
-    from samework.api.details import FormatInfo
-    from samework.ingest.registry import readers
-
-    return [
-        FormatInfo(reader.name, reader.title, reader.detects, reader.proven, msgspec.to_builtins(reader.evidence))
-        for _, reader in sorted(readers().items())
-    ]
 
 
 class Store:

@@ -41,13 +41,14 @@ def command(
     Exit status: 0 all of it went through; else the highest status of a command that did not.
     """
     from samework.api.files import writing
+    from samework.api.opening import is_store, store_in
 
-    place = store if store is not None else directory / ".samework"
+    place = store if store is not None else store_in(directory)
     source = _fixtures(fixtures)
     with writing(directory, "the directory cannot be made"):
         directory.mkdir(parents=True, exist_ok=True)
     report = directory / "report.html"
-    commands = [] if (place / "store.duckdb").exists() else [["init"]]
+    commands = [] if is_store(place) else [["init"]]
     commands += [
         ["ingest", str(source)],
         ["classes"],

@@ -23,7 +23,7 @@ def command(
     A format proves what it records: one without token ids can never show that two runs are token-identical, one
     without a patch or tree leaves the work itself unknown.
     """
-    from samework.api.store import formats
+    from samework.api.formats import formats
     from samework.cli.output import print_json
 
     del store  # accepted everywhere, needed nowhere here

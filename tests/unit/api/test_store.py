@@ -120,6 +120,12 @@ def test_a_store_is_found_by_itself_or_by_the_directory_that_holds_it(store: sw.
     assert repr(store).startswith("Store(")
 
 
+def test_a_database_of_another_program_hides_no_store_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "store.duckdb").touch()
+    made = sw.create(tmp_path / ".samework")
+    assert sw.open(tmp_path).path == made.path
+
+
 def test_no_store_is_said_with_what_helps(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="no store here"):
         sw.open(tmp_path)
