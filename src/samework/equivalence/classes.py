@@ -18,7 +18,7 @@ from samework.equivalence.judge import judge, placement_of
 from samework.equivalence.lattice import ANOMALIES
 from samework.equivalence.signatures import (
     Exceptions,
-    Signatures,
+    corrections,
     load_exceptions,
     load_signatures,
     placed_runs,
@@ -99,19 +99,15 @@ def _correct(
     strict: bool,
 ) -> None:
     """Take each explicit pair out as its digests alone would judge it, and put it in as it is judged."""
-    keys = {key for pair in exceptions.pairs() for key in pair}
-    if not keys:
+    if not exceptions.pairs():
         return
-    signed = load_signatures(handle, task=task, strict=strict, prepared=True)
-    bare = Signatures(signed.runs, Exceptions({}, {}, frozenset()), signed.treeless, strict)
-    for key_a, key_b in exceptions.pairs():
-        a, b = signed.runs[key_a], signed.runs[key_b]
+    for a, b, signed, sign in corrections(load_signatures(handle, task=task, strict=strict, prepared=True)):
         if not selection.holds(a.arm, b.arm):
             continue
-        for judged, sign in ((judge(a, b, bare), -1), (judge(a, b, signed), 1)):
-            counts.add(a.task, judged.placement.run_class, judged.placement.status, sign)
-            for facet in (*_MAIN, *_PLAIN):
-                counts.by_facet[facet][judged.facets[facet].verdict] += sign
+        judged = judge(a, b, signed)
+        counts.add(a.task, judged.placement.run_class, judged.placement.status, sign)
+        for facet in (*_MAIN, *_PLAIN):
+            counts.by_facet[facet][judged.facets[facet].verdict] += sign
 
 
 def classes(

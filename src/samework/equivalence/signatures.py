@@ -15,6 +15,8 @@ from samework.equivalence.components import COMPONENTS
 from samework.store.sql import load
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from samework.store.connection import StoreHandle
 
 _PACKAGE = "samework.equivalence"
@@ -173,6 +175,21 @@ class Signatures(msgspec.Struct, frozen=True):
         for run in self.runs.values():
             found.setdefault(run.task, []).append(run)
         return found
+
+
+def corrections(
+    signed: Signatures, pairs: Iterable[tuple[int, int]] | None = None
+) -> Iterator[tuple[RunSignature, RunSignature, Signatures, int]]:
+    """What makes counts by digests alone right: each explicit pair to take out (-1), and to put in (1) as it is judged.
+
+    pairs: keys instead of those of the exceptions; a pair of which a run was not read is left out.
+    """
+    bare = msgspec.structs.replace(signed, exceptions=Exceptions({}, {}, frozenset()))
+    for key_a, key_b in signed.exceptions.pairs() if pairs is None else pairs:
+        a, b = signed.runs.get(key_a), signed.runs.get(key_b)
+        if a is not None and b is not None:
+            yield a, b, bare, -1
+            yield a, b, signed, 1
 
 
 def prepare(handle: StoreHandle, *, task: str | None = None, strict: bool = False) -> None:

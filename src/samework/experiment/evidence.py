@@ -19,7 +19,7 @@ from samework.equivalence.judge import judge
 from samework.equivalence.lattice import ANOMALIES
 from samework.equivalence.signatures import (
     Exceptions,
-    Signatures,
+    corrections,
     load_exceptions,
     load_signatures,
     placed_runs,
@@ -200,23 +200,18 @@ def _without(both: _Tally, *within: _Tally) -> _Tally:
 
 def _correct(room: Room, counts: _Tallies, levels: Sequence[str], pairs: Sequence[tuple[str, str]]) -> None:
     """Take each explicit pair out as its digests alone would judge it, and put it in as it is judged."""
-    explicit = room.exceptions.pairs()
-    if not explicit:
+    if not room.exceptions.pairs():
         return
     signed = load_signatures(room.handle, task=room.task, strict=room.strict, prepared=True)
     signed = msgspec.structs.replace(signed, exceptions=room.exceptions, treeless=room.treeless)
-    bare = Signatures(signed.runs, Exceptions({}, {}, frozenset()), signed.treeless, signed.strict)
     known = set(pairs)
-    for key_a, key_b in explicit:
-        a, b = signed.runs.get(key_a), signed.runs.get(key_b)
-        if a is None or b is None:
-            continue
+    for a, b, signatures, sign in corrections(signed):
         arms = (a.arm,) if a.arm == b.arm else (a.arm, b.arm) if (a.arm, b.arm) in known else (b.arm, a.arm)
-        for judged, sign in ((judge(a, b, bare), -1), (judge(a, b, signed), 1)):
-            for level in levels:
-                tally = counts.get((level, arms))
-                if tally is not None:
-                    _add(tally[a.task], judged.facets[Facet(level)].verdict, sign)
+        judged = judge(a, b, signatures)
+        for level in levels:
+            tally = counts.get((level, arms))
+            if tally is not None:
+                _add(tally[a.task], judged.facets[Facet(level)].verdict, sign)
 
 
 def _labels(room: Room, levels: Sequence[str]) -> tuple[dict[str, dict[int, int | None]], dict[str, frozenset[str]]]:

@@ -13,8 +13,8 @@ from samework.equivalence.components import State, tests_verdict, tokens_verdict
 from samework.equivalence.counts import Selection, recorded_facets, state_counts
 from samework.equivalence.judge import judge
 from samework.equivalence.signatures import (
-    Exceptions,
     Signatures,
+    corrections,
     load_exceptions,
     load_signatures,
     prepare,
@@ -93,16 +93,14 @@ def _put_right(
     counts: Counter[Vector], signed: Signatures, reviews: Mapping[tuple[int, int], Review], selection: Selection
 ) -> int:
     """Take each explicit or reviewed pair out as its digests alone would have it, put it in as it is; n disputed."""
-    bare = Signatures(signed.runs, Exceptions({}, {}, frozenset()), signed.treeless, signed.strict)
     n_disputed = 0
-    for pair in signed.exceptions.pairs() | set(reviews):
-        a, b = (signed.runs[key] for key in pair)
+    for a, b, signatures, sign in corrections(signed, signed.exceptions.pairs() | set(reviews)):
         if not selection.holds(a.arm, b.arm):
             continue
-        said = reviews[pair].says if pair in reviews else None
+        review = reviews.get((a.run_key, b.run_key)) if sign > 0 else None
+        said = review.says if review is not None else None
         n_disputed += said == "disputed"
-        counts[(*_of_pair(a, b, bare), _U)] -= 1
-        counts[(*_of_pair(a, b, signed), _OF_REVIEW.get(said, _U))] += 1
+        counts[(*_of_pair(a, b, signatures), _OF_REVIEW.get(said, _U))] += sign
     return n_disputed
 
 
