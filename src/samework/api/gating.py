@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from samework.api.files import writing
-from samework.api.inventory import prevents
+from samework.api.inventory import what_to_record
 from samework.api.runs import check_names
 from samework.errors import UsageError
 from samework.experiment.gate import gate
@@ -19,45 +19,6 @@ if TYPE_CHECKING:
 
     from samework.model.gate import GateGap, GateResult
     from samework.store.connection import StoreHandle
-
-# Reasons that lie in a pair or that `show` has no sentence for; by slug, the part after @ left out.
-_RECORD: Final[dict[str, str]] = {
-    "env_assumed": (
-        "nobody recorded the suite's environment, so equal and unequal outcomes are provisional; name it with "
-        "`--suite NAME --env NAME` at ingest, or take what is provisional with --accept-provisional"
-    ),
-    "base_assumed": (
-        "nobody recorded the commit that the patches apply to, so equal patches are provisional; record it, or take "
-        "what is provisional with --accept-provisional"
-    ),
-    "env_unrecorded": "the environment of the tests is unrecorded and --strict assumes none; name it with `--env NAME`",
-    "suite_unrecorded": "the reports name no suite; name it with `--suite NAME` at ingest or attach",
-    "suite_or_env_differs": (
-        "the two runs were tested with different suites or environments; run one suite in one environment on both"
-    ),
-    "report_incomplete": (
-        "a report is incomplete: a test absent from it says nothing, so tests can differ but never be the same; let "
-        "the suite run to its end"
-    ),
-    "flaky_overlap": "the same tests passed and failed; repeat the suite on both trees, or leave --strict out",
-    "no_report": "no test report: `samework attach RUN --tests FILE` adds one",
-    "vacuous": "agreement about nothing is not evidence: no test was executed, or no call was made",
-    "tree_unrecorded": (
-        "no tree and no patch: `samework attach RUN --worktree DIR` or `--repo DIR --base COMMIT --patch FILE` adds it"
-    ),
-    "patch_unusable": "the patch cannot stand for a tree; attach the worktree, or the repository with the base commit",
-    "policy": "the trees were taken in different ways or under different scopes; take both alike",
-    "base_unrecorded": "a patch without its base commit cannot be compared; record the base commit of the task",
-    "kind_has_no_tree": "runs of this kind leave no tree to test: gate them apart, by --require outcome or actions",
-    "incomplete_record": "the record of a run is damaged or cut; ingest it again when it is whole",
-    "censored": "a run was cut off from outside before it could differ; run it again to its end",
-    "no_trajectory": "no trajectory: ingest the record of what the run did",
-    "names_differ": "the two runs were graded by different names; grade both alike",
-    "outcome_unrecorded": "no grader's outcome is recorded; ingest the grader's report",
-    "invariants_undeclared": "no invariants: `samework attach RUN --invariant NAME=true` declares one",
-    "invariant_unknown": "an invariant's result is unknown; record whether it holds",
-    "tokenizer": "token ids of different or unknown tokenizers cannot be compared; record tokenizer in run.json",
-}
 
 
 def run_gate(
@@ -90,16 +51,6 @@ def run_gate(
 
 def _told(gaps: tuple[GateGap, ...]) -> tuple[GateGap, ...]:
     return tuple(msgspec.structs.replace(gap, sentence=what_to_record(gap.facet, gap.reason)) for gap in gaps)
-
-
-def what_to_record(facet: str, reason: str) -> str:
-    """The sentence for a gap in a pair; the same as `samework show` gives where it has one.
-
-    >>> what_to_record("tests", "suite_or_env_differs").partition(";")[0]
-    'the two runs were tested with different suites or environments'
-    """
-    slug = reason.partition("@")[0]
-    return _RECORD.get(slug) or prevents(facet, slug) or f"{facet}: {slug.replace('_', ' ')}"
 
 
 def write_gate_files(found: GateResult, *, junit: Path | None = None, summary: Path | None = None) -> None:
