@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from samework.model.words import EndReason
 from samework.store import ddl, sql
 from samework.store.connection import create_store, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from samework.store.connection import StoreHandle
 
@@ -87,3 +89,15 @@ def test_the_engine_can_stand_in_for_the_views_that_it_refines(store: StoreHandl
     }
     for view, columns in expected.items():
         assert _described(store, f"FROM {view}") == columns.split()
+
+
+def test_every_query_takes_the_same_ends_for_cut_off(root: Path) -> None:
+    lists = [
+        found
+        for path in (root / "src" / "samework").rglob("*.sql")
+        for found in re.findall(r"end_reason (?:not )?in \((.+?)\)", path.read_text(encoding="utf-8"), re.IGNORECASE)
+    ]
+    assert len(lists) >= 6
+    assert {tuple(re.findall(r"\w+", found)) for found in lists} == {
+        (EndReason.TIMEOUT, EndReason.CRASH, EndReason.CANCELLED, EndReason.LOG_TRUNCATED)
+    }

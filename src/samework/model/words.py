@@ -99,7 +99,11 @@ class EventKind(StrEnum):
 
 
 class EndReason(StrEnum):
-    """Why a run ended, in words common to all formats."""
+    """Why a run ended, in words common to all formats.
+
+    After timeout, crash, cancelled and log_truncated it was cut off from outside, so that a shorter record is no
+    different one: the queries that ask for this name these four.
+    """
 
     FINISHED = "finished"
     LIMIT = "limit"
@@ -109,14 +113,6 @@ class EndReason(StrEnum):
     CANCELLED = "cancelled"
     LOG_TRUNCATED = "log_truncated"
     UNRECORDED = "unrecorded"
-
-    @property
-    def censors(self) -> bool:
-        """True where the run was cut off from outside, so that a shorter record is not a different one."""
-        return self in _CENSORING
-
-
-_CENSORING = frozenset({EndReason.TIMEOUT, EndReason.CRASH, EndReason.CANCELLED, EndReason.LOG_TRUNCATED})
 
 
 class FieldSource(StrEnum):

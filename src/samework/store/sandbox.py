@@ -62,7 +62,6 @@ def run_sql(
     root: Path,
     text: str,
     *,
-    parameters: Mapping[str, object] | None = None,
     limits: SandboxLimits | None = None,
     extra: Mapping[str, pa.Table] | None = None,
 ) -> SandboxAnswer:
@@ -71,14 +70,13 @@ def run_sql(
     Args:
         root: the `.samework` directory. It is not opened in this process.
         text: SQL of the user.
-        parameters: values for `$name`, plain numbers, text, booleans or None.
         limits: bounds; `SandboxLimits()` where None.
         extra: tables that the child shall see under these names, in the place of views of the same name.
 
     Raises: UsageError: the SQL is refused or wrong. LimitExceeded: a bound was met. StoreError: it does not open.
     """
     bounds = limits or SandboxLimits()
-    request = _request(root, text, parameters, bounds, extra or {})
+    request = _request(root, text, bounds, extra or {})
     command = [sys.executable, "-I", "-m", "samework.store.sandbox_child"]
     with subprocess.Popen(  # noqa: S603 (our own interpreter and module)
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=_ENVIRONMENT, cwd="/"
@@ -105,7 +103,6 @@ _ENVIRONMENT: Final = {
 def _request(
     root: Path,
     text: str,
-    parameters: Mapping[str, object] | None,
     limits: SandboxLimits,
     extra: Mapping[str, pa.Table],
 ) -> bytes:
@@ -118,7 +115,6 @@ def _request(
     head = {
         "root": str(root.resolve()),
         "sql": text,
-        "parameters": dict(parameters) if parameters else None,
         "limits": msgspec.to_builtins(limits),
         "extra": {name: len(data) for name, data in tables.items()},
     }

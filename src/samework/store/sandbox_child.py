@@ -66,7 +66,7 @@ def _answer(
     handle = open_store(Path(request["root"]), read_only=True)
     try:
         _harden(handle, limits, extra)
-        return _rows(handle, request["sql"], request["parameters"], limits)
+        return _rows(handle, request["sql"], limits)
     except (duckdb.OutOfMemoryException, MemoryError, pa.ArrowMemoryError) as error:
         raise LimitExceeded(
             f"the query needs more memory than {limits.memory_bytes >> 20} MiB",
@@ -98,9 +98,7 @@ def _harden(handle: StoreHandle, limits: SandboxLimits, extra: dict[str, pa.Tabl
         db.execute(f"SET {setting}")
 
 
-def _rows(
-    handle: StoreHandle, text: str, parameters: dict[str, object] | None, limits: SandboxLimits
-) -> tuple[dict[str, object], pa.Table]:
+def _rows(handle: StoreHandle, text: str, limits: SandboxLimits) -> tuple[dict[str, object], pa.Table]:
     statements = duckdb.extract_statements(text)
     if len(statements) != 1:
         raise UsageError(f"one statement is answered, {len(statements)} were given", code="sql-refused")
@@ -110,7 +108,7 @@ def _rows(
             hint="A query reads the views of the store and changes nothing.",
             code="sql-refused",
         )
-    answer = handle.db.sql(text, params=parameters) if parameters else handle.db.sql(text)
+    answer = handle.db.sql(text)
     if answer is None:
         raise UsageError("the statement gives no rows", code="sql-refused")
     types = [str(kind) for kind in answer.types]

@@ -71,10 +71,6 @@ class SourceStore:
             raise
         return digits
 
-    def put_bytes(self, data: bytes) -> str:
-        """Keep some bytes; returns their sha256 in hex."""
-        return self.put(io.BytesIO(data))
-
     def open(self, sha256: str | bytes) -> BinaryIO:
         """A stream of the bytes as they were ingested. Content is not checked here; `verify` does that.
 

@@ -14,7 +14,7 @@ from samework.errors import GitInputError, StoreDamaged
 from samework.trees.audit import audit_objects
 from samework.trees.backends import Backend, Sha1Objects, Sha256Objects
 from samework.trees.neutral_git import NeutralGit, write_git_dir
-from samework.trees.tree_diff import TextDiff, TreeChange, text_difference, tree_changes
+from samework.trees.tree_diff import TreeChange, tree_changes
 from samework.trees.tree_objects import GITLINK_MODE, TreeEntry, find_entry, tree_faults, walk_tree
 
 if TYPE_CHECKING:
@@ -202,10 +202,6 @@ class ObjectStore:
     def diff_trees(self, a: str, b: str) -> list[TreeChange]:
         """Paths in which two trees differ, sorted; trees of different object formats are compared by content."""
         return tree_changes(self, a, b)
-
-    def diff_text(self, a: str | None, b: str | None, path: bytes, *, context: int = 3) -> TextDiff:
-        """Unified text diff of one path of two trees, made here from the blobs; see `tree_diff`."""
-        return text_difference(self, a, b, path, context=context)
 
     def verify(self) -> list[str]:
         """Hash every object again and look for what trees name but is not held.

@@ -5,7 +5,6 @@ Refuses to hide anything by default: no glob, nothing dropped; the id of the who
 
 from __future__ import annotations
 
-import hashlib
 import re
 from typing import TYPE_CHECKING
 
@@ -17,11 +16,6 @@ if TYPE_CHECKING:
 
 _PARTS = re.compile(r"\*\*/|\*\*|\*|\?|[^*?]+")
 _PATTERNS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-
-
-def scope_id(scope: Sequence[str]) -> str:
-    """sha256 (hex) of the sorted globs, joined by newlines; the same whatever their order."""
-    return hashlib.sha256("\n".join(sorted(scope)).encode()).hexdigest()
 
 
 def is_dropped(path: bytes, scope: Sequence[str]) -> bool:

@@ -1,12 +1,8 @@
-"""Differences of two trees for people and reports, made in process: no `git diff`, so no driver of anybody's runs.
-
-Refuses to line up files that are binary, too large or too long; it says so instead.
-"""
+"""Paths in which two trees differ, found in process: no `git diff`, so no driver of anybody's runs."""
 
 from __future__ import annotations
 
-import difflib
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from samework.errors import LimitExceeded
 from samework.trees.tree_objects import (
@@ -24,10 +20,6 @@ from samework.trees.tree_objects import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-MAX_DIFF_BYTES = 1 << 20
-MAX_DIFF_LINES = 4000
-_SNIFF_BYTES = 8000
-
 
 class TreeSource(Protocol):
     """What is needed of an object store."""
@@ -35,14 +27,8 @@ class TreeSource(Protocol):
     def read(self, oid: str) -> bytes:
         """Content of an object."""
 
-    def n_bytes(self, oid: str) -> int:
-        """Length of an object's content."""
-
     def read_tree(self, oid: str) -> list[TreeEntry]:
         """Every path of a tree."""
-
-    def find(self, tree: str, path: bytes) -> TreeEntry | None:
-        """Entry at one path."""
 
     def blob_digests(self, oids: Iterable[str]) -> dict[str, bytes]:
         """sha256 of blobs, ASCII hex."""
@@ -57,13 +43,6 @@ class TreeChange(NamedTuple):
     new_mode: str | None
     old_oid: str | None
     new_oid: str | None
-
-
-class TextDiff(NamedTuple):
-    """A unified diff as text (raw: pass it through `visible`), or the reason there is none: binary, large, absent."""
-
-    text: str
-    reason: str | None = None
 
 
 def tree_changes(source: TreeSource, a: str, b: str) -> list[TreeChange]:
@@ -140,88 +119,3 @@ def _word(old_mode: str | None, new_mode: str | None, old_oid: str | None, new_o
     if {old_mode, new_mode} & {LINK_MODE, GITLINK_MODE} and old_mode != new_mode:
         return "type"
     return "mode" if old_oid == new_oid else "modify"
-
-
-def text_difference(source: TreeSource, a: str | None, b: str | None, path: bytes, *, context: int) -> TextDiff:
-    """Unified diff of one path of two trees.
-
-    Args:
-        source: object store.
-        a: one tree; None: an empty one.
-        b: the other.
-        path: the path.
-        context: unchanged lines around a change.
-
-    Returns:
-        The diff without file headers, or the reason there is none. Bytes that are not UTF-8 show as escapes.
-    """
-    sides = []
-    for tree in (a, b):
-        entry = None if tree is None else source.find(tree, path)
-        if entry is not None and entry.mode == GITLINK_MODE:
-            sides.append(f"Subproject commit {entry.oid}\n".encode())
-        elif entry is not None and entry.mode != TREE_MODE:
-            if source.n_bytes(entry.oid) > MAX_DIFF_BYTES:
-                return TextDiff("", "large")
-            sides.append(source.read(entry.oid))
-        else:
-            sides.append(b"")
-    old, new = sides
-    if len(old) + len(new) > MAX_DIFF_BYTES:
-        return TextDiff("", "large")
-    if b"\0" in old[:_SNIFF_BYTES] or b"\0" in new[:_SNIFF_BYTES]:
-        return TextDiff("", "binary")
-    return _unified(_lines(old), _lines(new), context)
-
-
-def _lines(data: bytes) -> list[str]:
-    lines = data.decode("utf-8", "backslashreplace").split("\n")
-    last = lines.pop()
-    return [line + "\n" for line in lines] + ([last + "\n\\ No newline at end of file\n"] if last else [])
-
-
-def _unified(old: list[str], new: list[str], context: int) -> TextDiff:
-    """Line up what lies between the common ends; the common ends cost nothing."""
-    head = 0
-    while head < min(len(old), len(new)) and old[head] == new[head]:
-        head += 1
-    tail = 0
-    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
-    if len(old) + len(new) - 2 * (head + tail) > MAX_DIFF_LINES:
-        return TextDiff("", "large")
-    shown: list[str] = []
-    for group in _BetweenEnds(old, new, head, tail).get_grouped_opcodes(context):
-        first, last = group[0], group[-1]
-        shown.append(f"@@ -{_span(first[1], last[2])} +{_span(first[3], last[4])} @@\n")
-        for word, i, j, k, m in group:
-            if word == "equal":
-                shown += [" " + line for line in old[i:j]]
-            else:
-                shown += ["-" + line for line in old[i:j]]
-                shown += ["+" + line for line in new[k:m]]
-    return TextDiff("".join(shown))
-
-
-_Step = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]
-
-
-class _BetweenEnds(difflib.SequenceMatcher[str]):
-    """Lines up what lies between common ends, which stay lined up with each other."""
-
-    def __init__(self, old: list[str], new: list[str], head: int, tail: int) -> None:
-        super().__init__(None, old[head : len(old) - tail], new[head : len(new) - tail], autojunk=False)
-        self._head: _Step = ("equal", 0, head, 0, head)
-        self._tail: _Step = ("equal", len(old) - tail, len(old), len(new) - tail, len(new))
-
-    def get_opcodes(self) -> list[_Step]:
-        """The steps from the old lines to the new ones, ends included."""
-        head = self._head[2]
-        between = [(word, i + head, j + head, k + head, m + head) for word, i, j, k, m in super().get_opcodes()]
-        ends = [[end] if end[1] < end[2] else [] for end in (self._head, self._tail)]
-        return [*ends[0], *between, *ends[1]]
-
-
-def _span(start: int, stop: int) -> str:
-    n_lines = stop - start
-    return f"{start + 1 if n_lines else start},{n_lines}"

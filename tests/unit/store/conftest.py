@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import shutil
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ def sha256(text: str) -> bytes:
 
 def source_row(handle: StoreHandle, data: bytes) -> dict[str, object]:
     return {
-        "source_sha256": bytes.fromhex(handle.sources.put_bytes(data)),
+        "source_sha256": bytes.fromhex(handle.sources.put(io.BytesIO(data))),
         "settings_sha256": SETTINGS,
         "path": "a.traj",
         "format": "swe_agent",

@@ -7,7 +7,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from samework.errors import GitInputError, LimitExceeded, StoreDamaged
@@ -236,43 +236,6 @@ def test_changes_of_two_trees_are_named(make_repo: Callable[..., Repo], objects:
     assert objects.diff_trees(a, a) == []
     assert {change.path for change in objects.diff_trees(b, a)} == words.keys()
     assert isinstance(objects.diff_trees(a, b)[0], TreeChange)
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.lists(st.sampled_from("abcd"), max_size=12), st.lists(st.sampled_from("abcd"), max_size=12), st.booleans())
-def test_a_text_diff_rebuilds_the_new_file(
-    tmp_path_factory: pytest.TempPathFactory, old: list[str], new: list[str], newline: bool
-) -> None:
-    from .conftest import Repo
-
-    folder = tmp_path_factory.mktemp("diff")
-    repo, objects = Repo(folder / "repo"), ObjectStore.create(folder / "objects.git")
-    before, after = ("\n".join(side) + ("\n" if newline and side else "") for side in (old, new))
-    repo.write("f", before)
-    a = snapshot_worktree(repo.path, objects).oid
-    commit = repo.commit()
-    repo.write("f", after)
-    b = snapshot_worktree(repo.path, objects).oid
-    diff = objects.diff_text(a, b, b"f")
-    assert diff.reason is None
-    assert (diff.text == "") == (before == after)
-    if diff.text:
-        head = "diff --git a/f b/f\n--- a/f\n+++ b/f\n"
-        repo.git("checkout", "-q", "-f", commit)
-        repo.git("apply", "--cached", "-", data=(head + diff.text).encode())
-        assert repo.git("write-tree") == b
-
-
-def test_what_cannot_be_lined_up_says_so(make_repo: Callable[..., Repo], objects: ObjectStore) -> None:
-    repo = make_repo()
-    repo.write("bin", b"\0")
-    repo.write("large", b"x" * (1 << 21))
-    repo.write("long", "".join(f"{n}\n" for n in range(5000)))
-    repo.write("bytes", b"\xff\n")
-    oid = snapshot_worktree(repo.path, objects).oid
-    reasons = {name: objects.diff_text(None, oid, name).reason for name in (b"bin", b"large", b"long", b"absent")}
-    assert reasons == {b"bin": "binary", b"large": "large", b"long": "large", b"absent": None}
-    assert objects.diff_text(None, oid, b"bytes").text == "@@ -0,0 +1,1 @@\n+\\xff\n"
 
 
 @pytest.mark.parametrize("packed", [False, True])

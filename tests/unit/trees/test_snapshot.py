@@ -10,7 +10,7 @@ import pytest
 
 from samework.errors import GitInputError, InputError
 from samework.model.words import Grade
-from samework.trees.scope import is_dropped, scope_id
+from samework.trees.scope import is_dropped
 from samework.trees.snapshot import snapshot_commit, snapshot_worktree
 
 if TYPE_CHECKING:
@@ -358,4 +358,3 @@ def test_a_scope_drops_litter_and_keeps_the_whole_id(make_repo: Callable[..., Re
 )
 def test_globs_mean_what_is_declared(glob: str, path: str, dropped: bool) -> None:
     assert is_dropped(path.encode(), [glob]) is dropped
-    assert scope_id([glob, path]) == scope_id([path, glob])
