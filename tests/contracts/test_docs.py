@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import re
 import runpy
+from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
 
 from samework import errors
 from samework.cli.app import command_names
+from samework.equivalence.lattice import place
 from samework.model import words
 
 if TYPE_CHECKING:
@@ -114,3 +116,18 @@ def test_every_word_of_the_engine_is_explained(root: Path, group: type[words.Run
     text = (root / "docs" / "words.md").read_text(encoding="utf-8")
     terms = {term for marked in re.findall(r"\*\*(.+?)\*\*|`(.+?)`", text) for term in marked if term}
     assert [word.value for word in group if word.value not in terms] == []
+
+
+def test_the_table_of_classes_is_what_the_engine_does(root: Path) -> None:
+    text = (root / "docs" / "equivalence.md").read_text(encoding="utf-8")
+    head = "| T | R | S | class | status | possible |"
+    lines = text.partition(head)[2].partition("\n\n")[0].strip().splitlines()[1:]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    letters = {"S": words.Verdict.SAME, "D": words.Verdict.DIFFERENT, "U": words.Verdict.UNKNOWN}
+    for found in product(letters, repeat=3):
+        row = next(
+            row for row in rows if all(cell in ("any", letter) for cell, letter in zip(row, found, strict=False))
+        )
+        placed = place(*(letters[letter] for letter in found))
+        possible = ", ".join(each.value.removesuffix("-identical") for each in placed.possible)
+        assert [placed.run_class, placed.status, possible] == row[3:], found

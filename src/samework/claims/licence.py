@@ -32,7 +32,7 @@ _HOSTED = (
 
 
 def claims(pair: PairResult, manifest: Sequence[FieldDifference], facts: Facts | None = None) -> tuple[Claim, ...]:
-    """Every claim that the pair raises, in the order of EQUIVALENCE 6.
+    """Every claim that the pair raises, in the order of docs/equivalence.md.
 
     Args:
         pair: facets and fork of the pair.

@@ -1,6 +1,6 @@
 """Replay targets short of exact tokens: two conditions that differ in one thing, equal tool calls, tree, tests. Pure.
 
-Source: the table of replay targets in the project's manifest specification (T2 to T5).
+What each needs stands in docs/equivalence.md, claims.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 For each component a pair of runs is incomparable, unequal or equal. The number of pairs that are at least comparable on
 one set of components and equal on another is a sum of C(n, 2) over one grouping; from all such sums the number of pairs
-in each exact state follows by differences along each component (EQUIVALENCE 3).
+in each exact state follows by differences along each component.
 """
 
 from __future__ import annotations

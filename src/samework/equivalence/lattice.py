@@ -1,4 +1,4 @@
-"""From the verdicts of tokens, tree and tests to the class of a pair, by the table of EQUIVALENCE 2.
+"""From the verdicts of tokens, tree and tests to the class of a pair, by the table of docs/equivalence.md.
 
 Pure, total: 27 combinations, and 9 for runs of a kind that has no tree.
 """

@@ -1,6 +1,7 @@
 """Does a run with transplanted state follow the donor of the state, or the arm it was put into?
 
-The intervention of EQUIVALENCE 4: where donor and recipient take different paths, one of them at most is followed.
+The intervention at the top of the ladder of wording (docs/equivalence.md, claims): where donor and recipient take
+different paths, one of them at most is followed.
 """
 
 from __future__ import annotations

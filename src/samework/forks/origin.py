@@ -27,7 +27,7 @@ class Origin(msgspec.Struct, frozen=True):
 
 
 def fork_origin(node: Node, runs: dict[int, RunFacts], workspaces: dict[tuple[int, int], str] | None = None) -> Origin:
-    """Origin of a node, by the table of EQUIVALENCE 4.
+    """Origin of a node, by the table of docs/equivalence.md, forks.
 
     Args:
         node: the runs and the events by which they left.

@@ -115,7 +115,7 @@ class NodeOutcome(msgspec.Struct, frozen=True, gc=False):
 class SuiteReport(msgspec.Struct, frozen=True, tag="tests"):
     """One test report.
 
-    outcomes: each observation; a node may occur twice (conflict). complete: see spec EQUIVALENCE 1.5.
+    outcomes: each observation; a node may occur twice (conflict). complete: see docs/equivalence.md, tests.
     incomplete_reason: slug. suite / env: names as recorded. findings: sentences about oddities of the report.
     resolved: a grader's own verdict, kept as an outcome.
     """
