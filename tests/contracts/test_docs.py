@@ -13,6 +13,7 @@ import pytest
 from samework import errors
 from samework.cli.app import command_names
 from samework.equivalence.lattice import place
+from samework.equivalence.signatures import _STEPS as STEPS
 from samework.model import words
 
 if TYPE_CHECKING:
@@ -131,3 +132,23 @@ def test_the_table_of_classes_is_what_the_engine_does(root: Path) -> None:
         placed = place(*(letters[letter] for letter in found))
         possible = ", ".join(each.value.removesuffix("-identical") for each in placed.possible)
         assert [placed.run_class, placed.status, possible] == row[3:], found
+
+
+def test_what_the_documents_link_to_is_there(root: Path) -> None:
+    for page in (root / "docs").rglob("*.md"):
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / link).exists(), (page.name, link)
+
+
+def test_every_decision_is_listed(root: Path) -> None:
+    pages = {path.name for path in (root / "docs" / "decisions").glob("0*.md")}
+    assert set(re.findall(r"\((0.+?)\)", (root / "docs" / "decisions" / "README.md").read_text())) == pages
+
+
+def test_the_architecture_names_every_room_and_temporary_table(root: Path) -> None:
+    text = (root / "docs" / "architecture.md").read_text(encoding="utf-8")
+    package = root / "src" / "samework"
+    code = "".join(path.read_text(encoding="utf-8") for path in package.rglob("*.py"))
+    names = {path.parent.name for path in package.glob("*/__init__.py")}
+    names |= set(re.findall(r"replace temp (?:table|view) ([a-z_]+)", code)) | {table for table, _ in STEPS}
+    assert {name for name in names if f"`{name}`" not in text} == set()

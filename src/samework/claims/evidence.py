@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PACKAGE = "samework.claims"
 _MAKERS, _ASKED = "MEH", "QL"
 _N_CERTIFYING = 2
-"""Tasks at least, for one may repeat itself by chance (MANIFEST 2: n >= 2)."""
+"""Tasks at least, for one may repeat itself by chance."""
 
 _ARM_OF = "select arm from run where run_key = $run_key"
 
