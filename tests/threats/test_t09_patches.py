@@ -71,7 +71,7 @@ def test_a_million_hunks_take_no_more_than_their_share_of_time(tmp_path: Path) -
     run = {"task": "t", "arm": "a", "tree": {"base": "ab" * 20, "patch": "p.patch"}}
     (tmp_path / "in" / "run.json").write_text(json.dumps(run))
     store = new_store(tmp_path)
-    began = time.monotonic()
+    began = time.process_time()
     answer("ingest", tmp_path / "in", store=store)
-    assert time.monotonic() - began < 120
+    assert time.process_time() - began < 120
     assert answer("show", "t:a:1", store=store)["patch"]["n_paths"] == 1

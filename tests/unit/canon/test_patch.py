@@ -317,9 +317,9 @@ def test_a_million_lines_take_linear_time() -> None:
     spans = []
     for n_hunks in (20_000, 200_000):
         patch = head + hunk * n_hunks
-        began = time.perf_counter()
+        began = time.process_time()
         assert parse_patch(patch).status == "parsed"
-        spans.append(time.perf_counter() - began)
+        spans.append(time.process_time() - began)
     assert spans[1] < 40 * spans[0]
 
 

@@ -77,13 +77,13 @@ def _unlike() -> tuple[list, list]:
 @pytest.mark.parametrize("made_of", [_edited, _repeating, _unlike])
 def test_a_run_of_100000_steps_is_aligned_within_seconds_and_little_memory(made_of):
     a, b = _one_code(*made_of())
-    start = time.perf_counter()
+    start = time.process_time()
     tracemalloc.start()
     spans = aligned(a, b)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     check(a, b, spans)
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
     assert peak < 64 << 20
     assert len(spans) > (90 if made_of is _edited else 0)
 

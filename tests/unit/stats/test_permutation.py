@@ -90,10 +90,10 @@ def test_arms_that_are_noisy_in_the_same_way_are_not_told_apart() -> None:
 def test_a_thousand_items_are_tested_exactly_within_seconds() -> None:
     rng = np.random.default_rng(3)
     draws = rng.integers(0, 3, (1000, 2, 5))
-    begun = time.perf_counter()
+    begun = time.process_time()
     found = path_test([(tuple(a), tuple(b)) for a, b in draws.tolist()])
     assert found.method == "exact"
-    assert time.perf_counter() - begun < 5
+    assert time.process_time() - begun < 5
 
 
 def test_a_p_value_beyond_floating_point_is_the_smallest_one_given() -> None:
