@@ -75,6 +75,7 @@ def test_a_test_that_is_missing_in_one_of_two_whole_reports_is_flaky(tmp_path: P
     page, said = report(tmp_path, [("s1", PASSED), ("s1", {"a": "passed"})], [("s1", {"a": "passed"})])
     assert page["result"]["facets"]["tests"]["verdict"] == "same"
     assert said == "1 node has equal outcomes, 0 differ; 1 set aside as flaky."
+    assert sw.open(tmp_path / "store").classes(task="t").by_task[0].quarantined == ("b",)
 
 
 def test_a_test_that_an_incomplete_report_lacks_is_unknown(tmp_path: Path) -> None:
