@@ -91,7 +91,7 @@ def test_the_engine_can_stand_in_for_the_views_that_it_refines(store: StoreHandl
         assert _described(store, f"FROM {view}") == columns.split()
 
 
-def test_every_query_takes_the_same_ends_for_cut_off(root: Path) -> None:
+def test_every_query_takes_the_same_ends_for_cut_off_and_for_ended(root: Path) -> None:
     lists = [
         found
         for path in (root / "src" / "samework").rglob("*.sql")
@@ -99,5 +99,6 @@ def test_every_query_takes_the_same_ends_for_cut_off(root: Path) -> None:
     ]
     assert len(lists) >= 6
     assert {tuple(re.findall(r"\w+", found)) for found in lists} == {
-        (EndReason.TIMEOUT, EndReason.CRASH, EndReason.CANCELLED, EndReason.LOG_TRUNCATED)
+        (EndReason.TIMEOUT, EndReason.CRASH, EndReason.CANCELLED, EndReason.LOG_TRUNCATED),
+        (EndReason.FINISHED, EndReason.LIMIT, EndReason.ERROR),
     }
