@@ -1,13 +1,18 @@
 """Read a patch as evidence about a tree: the set of (path, mode, blob id) after the change, without any repository.
 
-Refuses to guess: a cut patch is `damaged` with its line, a patch that does not state every id is `no_ids` with the
-path; only the declared repairs are made, and each is recorded. Never raises on any bytes, and is linear in them.
+Refuses to guess: a cut patch is `damaged` with its line; one that does not state every id, or states one that the
+content beside it contradicts, is `no_ids` with the path; only the declared repairs are made, and each is recorded.
+Never raises on any bytes, and is linear in them.
 """
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import dataclass, field
+
 import msgspec
 
+from samework.canon.patch_content import contradiction, is_null, same_id
 from samework.canon.patch_names import shown_path
 from samework.canon.patch_sections import Section, scan_sections
 from samework.errors import DamagedRecord
@@ -27,8 +32,9 @@ class PatchPath(msgspec.Struct, frozen=True):
 
     path: text, C-quoted where it is not UTF-8. mode: octal text; None for a deletion. blob_id: hex as written, maybe
     abbreviated; None for a deletion, and for a change of mode alone (the base's blob). change: add, modify, delete or
-    mode; it is for people, identity is (path, mode, blob_id). before_id: blob id before the patch, None where it
-    made the path or states none.
+    mode; identity is (path, mode, blob_id). before_id: blob id from which the change starts: the path's own, or, where
+    a file was moved or copied there, that file's; None where none is stated. change_sha256: digest of the changed
+    lines, None where they are not stated.
     """
 
     path: str
@@ -36,6 +42,7 @@ class PatchPath(msgspec.Struct, frozen=True):
     blob_id: str | None
     change: str
     before_id: str | None = None
+    change_sha256: bytes | None = None
 
 
 class PatchFacts(msgspec.Struct, frozen=True):
@@ -43,7 +50,7 @@ class PatchFacts(msgspec.Struct, frozen=True):
 
     status: parsed, empty, damaged or no_ids. reason: why it cannot stand for a tree, None where it can. repairs:
     slugs (crlf, leading-blank, final-newline, final-blank-line). paths: sorted by path; empty where damaged.
-    min_id_digits: shortest blob id among `paths`. normalised: the bytes after the repairs. line: place of the damage,
+    min_id_digits: shortest blob id among `paths`, before or after. normalised: the bytes after the repairs. line: place of the damage,
     from 1. n_strip: leading components that `git apply -p` must drop.
     """
 
@@ -88,7 +95,8 @@ def parse_patch(patch: bytes) -> PatchFacts:
         what = "line 1: no file is named" if not strips else "line 1: some names have prefixes, some have none"
         return PatchFacts("damaged", normalised, what, repairs, line=1)
     paths = folder.paths()
-    digits = min((len(path.blob_id) for path in paths if path.blob_id), default=None)
+    ids = (each for path in paths for each in (path.blob_id, path.before_id) if each is not None)
+    digits = min(map(len, ids), default=None)
     return PatchFacts(
         "no_ids" if folder.problem else "parsed",
         normalised,
@@ -127,60 +135,119 @@ def _ends_in_binary_data(patch: bytes) -> bool:
     return b"\nGIT binary patch\n" in patch[max(last, 0) :]
 
 
+@dataclass
+class _Path:
+    """What became of one path.
+
+    base: (mode, id) before the patch, without a mode where there was no file. mode and blob: now. source: id from which
+    its content was changed first. changes: digest of each change of its content.
+    """
+
+    base: tuple[str | None, str | None]
+    mode: str | None = None
+    blob: str | None = None
+    change: str = "mode"
+    source: str | None = None
+    changes: list[bytes | None] = field(default_factory=list)
+
+    @property
+    def is_there(self) -> bool:
+        return self.change != "delete"
+
+    @property
+    def is_unchanged(self) -> bool:
+        """True for a file that ends as it began."""
+        return self.base[0] is not None and self.base[0] == self.mode and (self.blob is None or self.has_old_blob)
+
+    @property
+    def has_old_blob(self) -> bool:
+        return self.base[1] is not None and self.blob is not None and same_id(self.base[1], self.blob)
+
+    @property
+    def has_old_type(self) -> bool:
+        """True where both modes are of one kind: file, symbolic link or submodule."""
+        return (self.base[0] or "")[:-3] == (self.mode or "")[:-3]
+
+    def learn(self, before: str | None) -> None:
+        """Take the id from which the first change of its content starts, where an earlier section stated none."""
+        if not self.changes and self.source is None and self.change == "mode":
+            self.base, self.source = (self.base[0], before), before
+
+    def change_sha256(self) -> bytes | None:
+        """Digest of all changes of its content; None where one is not stated, or there is none."""
+        found = [change for change in self.changes if change is not None]
+        if not found or len(found) != len(self.changes):
+            return None
+        return found[0] if len(found) == 1 else hashlib.sha256(b"".join(found)).digest()
+
+    def stated(self, path: bytes) -> PatchPath:
+        if self.change == "modify" and self.has_old_blob and self.has_old_type:
+            return PatchPath(shown_path(path), self.mode, None, "mode", self.base[1])
+        return PatchPath(shown_path(path), self.mode, self.blob, self.change, self.source, self.change_sha256())
+
+
 class _Folder:
     """Fold sections in order: the last word on a path counts; a path that ends as it began is not changed."""
 
     def __init__(self) -> None:
         self.problem: str | None = None
-        self.after: dict[bytes, tuple[str | None, str | None, str]] = {}
-        self.before: dict[bytes, tuple[str | None, str | None]] = {}
+        self.found: dict[bytes, _Path] = {}
 
     def add(self, section: Section) -> None:
         self.check(section)
         old, new = section.old, section.new
-        moved = section.is_rename or section.is_copy
-        if old is not None:
-            self.before.setdefault(old, (section.old_mode, section.before))
-        if new is not None:
-            self.before.setdefault(new, (None, None))
+        before = None if is_null(section.before) else section.before
+        if old is not None and not section.is_copy:
+            self.found.setdefault(old, _Path((section.old_mode, before))).learn(before)
         if old is not None and (new is None or section.is_rename):
-            self.delete(old)
+            self.delete(old, section)
         if new is None:
             return
-        change = "add" if old is None or moved else "modify" if section.after else "mode"
-        previous = self.after.get(new)
-        if previous is None:
-            self.after[new] = (section.new_mode, section.after, change)
-            return
-        blob = previous[1] if change == "mode" else section.after
-        kept = "modify" if previous[2] == "delete" else change if previous[2] == "mode" else previous[2]
-        self.after[new] = (section.new_mode, blob, kept)
+        is_made = old is None or section.is_rename or section.is_copy
+        path = self.found.setdefault(new, _Path((None, None), source=before, change="add"))
+        if is_made and not path.is_there:
+            path.change = "modify"
+        elif path.change == "mode" and (section.after or section.changes_content):
+            path.change = "modify"
+        path.mode = section.new_mode
+        path.blob = section.after or path.blob
+        self.note_change(path, section)
 
-    def delete(self, path: bytes) -> None:
-        if self.after.get(path, ("", "", ""))[2] == "add":
-            del self.after[path]
-        else:
-            self.after[path] = (None, None, "delete")
+    def delete(self, path: bytes, section: Section) -> None:
+        held = self.found[path]
+        if held.change == "add":
+            del self.found[path]
+            return
+        held.mode, held.blob, held.change = None, None, "delete"
+        if section.new is None:
+            self.note_change(held, section)
+
+    def note_change(self, path: _Path, section: Section) -> None:
+        if section.changes_content:
+            path.changes.append(section.content.change_sha256)
 
     def check(self, section: Section) -> None:
-        if self.problem is None and (what := _missing_ids(section)):
+        what = None if self.problem else _missing_ids(section) or contradiction(section) or self.break_in(section)
+        if what:
             self.problem = f"line {section.line}: {shortened(shown_path(section.path), _SHOWN)}: {what}"
 
+    def break_in(self, section: Section) -> str | None:
+        """Why a section cannot follow what the patch said of its path before; None where it can."""
+        old, new = section.old, section.new
+        if new is not None and new != old and new in self.found and self.found[new].is_there:
+            return "it is made, but it is there already"
+        held = None if old is None or section.is_copy else self.found.get(old)
+        if held is None:
+            return None
+        if not held.is_there:
+            return "it is changed after it was deleted"
+        now = held.blob or held.base[1]
+        if now is not None and section.before is not None and not same_id(now, section.before):
+            return "its change does not start from what the change before made of it"
+        return None
+
     def paths(self) -> tuple[PatchPath, ...]:
-        return tuple(
-            PatchPath(shown_path(path), mode, blob, change, self.before[path][1])
-            for path, (mode, blob, change) in sorted(self.after.items())
-            if not _is_unchanged(self.before[path], (mode, blob))
-        )
-
-
-def _is_unchanged(before: tuple[str | None, str | None], after: tuple[str | None, str | None]) -> bool:
-    if before[0] is None or before[0] != after[0]:
-        return False
-    if before[1] is None or after[1] is None:
-        return before[1] is after[1]
-    digits = min(len(before[1]), len(after[1]))
-    return before[1][:digits] == after[1][:digits]
+        return tuple(held.stated(path) for path, held in sorted(self.found.items()) if not held.is_unchanged)
 
 
 def _missing_ids(section: Section) -> str | None:
@@ -188,14 +255,15 @@ def _missing_ids(section: Section) -> str | None:
     if not section.is_git:
         return "no ids of blobs are stated"
     after = section.after
+    stated = [each for each in (section.before, after) if each is not None and not is_null(each)]
+    if any(len(each) < MIN_ID_DIGITS for each in stated):
+        return f"ids have fewer than {MIN_ID_DIGITS} digits"
     if section.binary == "stub" and (after is None or len(after) not in FULL_ID_DIGITS):
         return "binary file without data and without full ids"
     if section.new is None:
         return None
     if after is None:
         return _missing_id(section)
-    if len(after) < MIN_ID_DIGITS:
-        return f"ids have fewer than {MIN_ID_DIGITS} digits"
     return "no mode is stated" if section.new_mode is None else None
 
 

@@ -12,6 +12,7 @@ import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from samework.canon.patch_content import GITLINK_MODE, BlobIds, StatedContent
 from samework.canon.patch_names import header_pair, is_safe, joined_names, plain_name, shown_path, stripped_pair
 from samework.errors import DamagedRecord
 from samework.text import shortened
@@ -19,7 +20,7 @@ from samework.text import shortened
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_HUNK = re.compile(rb"@@ -\d{1,9}(?:,(\d{1,9}))? \+\d{1,9}(?:,(\d{1,9}))? @@")
+_HUNK = re.compile(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+\d{1,9}(?:,(\d{1,9}))? @@")
 _INDEX = re.compile(rb"([0-9a-fA-F]{4,64})\.\.([0-9a-fA-F]{4,64})(?: ([0-7]{6}))?\s*\Z")
 _MODE = re.compile(rb"[0-7]{5,6}\Z")
 _BINARY_HEAD = re.compile(rb"(literal|delta) (\d{1,15})\Z")
@@ -30,6 +31,12 @@ _EMPTY_BLOBS = (
 _SHOWN = 60
 _MAX_INFLATED_BYTES = 1 << 28
 _DEV_NULL = b"/dev/null"
+_UNTOLD = re.compile(
+    rb"Only in [^:]+: .|(?:Binary files|Files) .+ and .+ differ\s*\Z|File .+ while file .+ is a |\* Unmerged path "
+    rb"|Submodule .+ (?:contains (?:modified|untracked) content|[0-9a-f]{7,64}\.{2,3}[0-9a-f]{7,64})|\*{15}\s*\Z"
+    rb"|Property changes on: "
+)
+_CUT = re.compile(rb"\b(?:truncated|omitted|clipped|elided|snipped)\b", re.IGNORECASE)
 _TYPE_BITS, _REGULAR, _OWNER_MAY_RUN = 0o170000, 0o100000, 0o100
 
 
@@ -53,6 +60,7 @@ class Section:
     binary: str | None = None
     n_strip: int = 1
     names: dict[str, bytes] = field(default_factory=dict)
+    content: StatedContent = field(default_factory=StatedContent)
 
     @property
     def path(self) -> bytes:
@@ -107,7 +115,7 @@ class _Reader:
         line = self.peek()
         if line.startswith(b"diff --git "):
             return self.git_section()
-        if line.startswith(b"--- ") and self.peek(1).startswith(b"+++ ") and self.peek(2).startswith(b"@@ -"):
+        if line.startswith(b"--- ") and (self.peek(1).startswith(b"+++ ") or self.number == len(self.lines)):
             return self.bare_section()
         if line.startswith((b"diff --cc ", b"diff --combined ", b"@@@ ")):
             raise damaged(self.number, "a combined diff of a merge cannot be applied")
@@ -115,6 +123,10 @@ class _Reader:
             raise damaged(self.number, "a hunk without a file")
         if self.after_hunk and line[:1] in (b" ", b"+", b"-", b"\\") and line.rstrip() != b"--":
             raise damaged(self.number, "a line of a hunk after the hunk's count is full")
+        if _UNTOLD.match(line):
+            raise damaged(self.number, "a file differs of which no content is told")
+        if self.after_hunk and _CUT.search(line):
+            raise damaged(self.number, "a hunk is followed by words that tell of a cut")
         self.after_hunk = self.after_hunk and not line
         self.place += 1
         return None
@@ -205,13 +217,28 @@ class _Reader:
             if found is None:
                 break
             self.place += 1
-            self.hunk(int(found.group(1) or 1), int(found.group(2) or 1))
+            n_old, n_new = (int(found.group(n) or 1) for n in (2, 3))
+            self.check_sides(section, n_old, n_new)
+            start = self.place
+            self.hunk(n_old, n_new)
+            is_whole = section.is_new or GITLINK_MODE in (section.old_mode, section.new_mode)
+            first = int(found.group(1)) + (n_old == 0)
+            section.content.add_hunk(first, self.lines[start : self.place], keep=is_whole)
             section.n_hunks += 1
         if self.peek().startswith(b"@@"):
             raise damaged(self.number, f"hunk header of {_name(section.path)} is cut")
         if not section.n_hunks:
             raise damaged(self.number, f"no hunk follows the header of {_name(section.path)}")
+        if section.is_new:
+            section.content.settle()
         self.after_hunk = True
+
+    def check_sides(self, section: Section, n_old: int, n_new: int) -> None:
+        """Refuse old lines of a file that is made, a second hunk of it, and new lines of one that is deleted."""
+        if section.is_new and (n_old or section.n_hunks):
+            raise damaged(self.place, f"{_name(section.path)} is new, but a hunk has old lines of it")
+        if section.is_deleted and n_new:
+            raise damaged(self.place, f"{_name(section.path)} is deleted, but a hunk has new lines of it")
 
     def hunk(self, n_old: int, n_new: int) -> None:
         lines, place = self.lines, self.place
@@ -240,13 +267,14 @@ class _Reader:
         n_blocks = 0
         while n_blocks < 2 and (found := _BINARY_HEAD.match(self.peek())):  # noqa: PLR2004 (forward, reverse)
             self.place += 1
-            self.binary_block(section, int(found.group(2)))
+            self.binary_block(section, int(found.group(2)), "" if n_blocks else found.group(1).decode())
             n_blocks += 1
         if not n_blocks:
             raise damaged(self.number, f"no binary data follows the header of {_name(section.path)}")
 
-    def binary_block(self, section: Section, n_bytes: int) -> None:
-        inflater, n_inflated = zlib.decompressobj(), 0
+    def binary_block(self, section: Section, n_bytes: int, kind: str) -> None:
+        """Check one block. kind: literal (the whole new file), delta, or "" for the way back."""
+        inflater, n_inflated, ids = zlib.decompressobj(), 0, BlobIds(n_bytes)
         while line := self.peek():
             try:
                 data = inflater.decompress(_binary_line(line), max(n_bytes - n_inflated + 1, 1))
@@ -254,6 +282,10 @@ class _Reader:
                 raise damaged(self.number, f"binary data of {_name(section.path)} is damaged") from error
             n_inflated += len(data)
             self.n_inflated += len(data)
+            if kind == "literal":
+                ids.update(data)
+            elif kind == "delta":
+                section.content.add_delta(data)
             self.place += 1
             if n_inflated > n_bytes:
                 raise damaged(self.number, f"binary data of {_name(section.path)} is longer than it says")
@@ -261,6 +293,8 @@ class _Reader:
                 raise damaged(self.number, f"binary data of more than {_MAX_INFLATED_BYTES} bytes is not read")
         if n_inflated != n_bytes or not inflater.eof:
             raise damaged(self.number, f"binary data of {_name(section.path)} is cut")
+        if kind == "literal":
+            section.content.ids = ids.ids()
         self.place += 1
 
 

@@ -249,6 +249,118 @@ def test_a_file_made_and_deleted_in_one_patch_is_gone() -> None:
     assert states(gone + link) == {("t", "120000", "7898192")}
 
 
+MADE = b"""diff --git a/t b/t
+new file mode 100644
+index 0000000..7898192
+--- /dev/null
++++ b/t
+@@ -0,0 +1 @@
++a
+"""
+LINK = """diff --git a/s b/s
+index 1111111..2222222 160000
+--- a/s
++++ b/s
+@@ -1 +1 @@
+-Subproject commit {0}
++Subproject commit {1}
+"""
+
+
+@pytest.mark.parametrize(
+    ("patch", "reason"),
+    [
+        (MADE.replace(b"7898192", b"7898193"), "the content stated for it has another id"),
+        (MADE.replace(b"+a\n", b"+b\n"), "the content stated for it has another id"),
+        (MADE + b"\\ No newline at end of file\n", "the content stated for it has another id"),
+        (MADE.replace(b"0000000..", b"1111111.."), "the file is new, but an id before the patch is stated"),
+        (BINARY.replace(b"f76dd2", b"f76dd3"), "the content stated for it has another id"),
+        (EDIT.replace(b"..6178079", b"..0000000"), "the file is kept, but one of its ids stands for no file"),
+        (EDIT.replace(b"7898192..", b"0000000.."), "the file is kept, but one of its ids stands for no file"),
+        (EDIT.replace(b"..6178079", b"..7898192"), "its content changes, but its ids are equal"),
+        (EDIT.replace(b"7898192..", b"7898.."), "ids have fewer than 7 digits"),
+        (EDIT + EDIT, "its change does not start from what the change before made of it"),
+        (MADE + MADE, "it is made, but it is there already"),
+    ],
+)
+def test_an_id_that_the_content_beside_it_contradicts_stands_for_no_tree(patch: bytes, reason: str) -> None:
+    facts = parse_patch(patch)
+    assert (facts.status, (facts.reason or "").rpartition(": ")[2]) == ("no_ids", reason)
+
+
+def test_line_ends_that_a_recorder_lost_do_not_make_the_id_of_a_new_file_wrong() -> None:
+    crlf = subprocess.run(["git", "hash-object", "--stdin"], input=b"a\r\n", capture_output=True, check=True).stdout
+    assert parse_patch(MADE.replace(b"7898192", crlf[:7])).status == "parsed"
+
+
+@pytest.mark.parametrize(
+    ("commits", "status", "reason"),
+    [
+        (("1111111", "2222222"), "parsed", ""),
+        (("1" * 40, "2" * 40), "parsed", ""),
+        (("1111111", "2222222-dirty"), "no_ids", "submodule_dirty"),
+        (("1111111", "3333333"), "no_ids", "a submodule whose commit is not the id stated"),
+        (("3333333", "2222222"), "no_ids", "a submodule whose commit is not the id stated"),
+        (("1111111", "main"), "no_ids", "a submodule that is no commit"),
+    ],
+)
+def test_a_submodule_is_a_clean_commit_or_unknown(commits: tuple[str, str], status: str, reason: str) -> None:
+    facts = parse_patch(LINK.format(*commits).encode())
+    assert facts.status == status
+    assert reason in (facts.reason or "")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"Only in b: newfile\n",
+        b"Binary files a/y and b/y differ\n",
+        b"Files a/y and b/y differ\n",
+        b"* Unmerged path y\n",
+        b"Submodule s contains modified content\n",
+        b"Submodule s 1111111..2222222:\n",
+        b"--- a/y\n+++ b/y\n",
+        b"--- a/y\n",
+        b"[120 lines omitted]\n",
+    ],
+)
+def test_a_file_that_is_named_without_its_content_is_damage(line: bytes) -> None:
+    facts = parse_patch(EDIT + line)
+    assert (facts.status, facts.paths, (facts.line or 0) > EDIT.count(b"\n")) == ("damaged", (), True)
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        EDIT.replace(b"index", b"new file mode 100644\nindex").replace(b"7898192..", b"0000000.."),
+        MADE + b"@@ -0,0 +2 @@\n+b\n",
+        MADE.replace(b"new file", b"deleted file").replace(b"--- /dev/null\n+++ b/t", b"--- a/t\n+++ /dev/null"),
+    ],
+)
+def test_hunks_that_a_new_or_deleted_file_cannot_have_are_damage(patch: bytes) -> None:
+    assert parse_patch(patch.replace(b"--- a/f.py", b"--- /dev/null")).status == "damaged"
+
+
+def test_a_change_of_mode_alone_is_one_change_with_its_ids_and_without() -> None:
+    mode = b"diff --git a/f b/f\nold mode 100644\nnew mode 100755\n"
+    assert states(mode) == states(mode + b"index 1111111..1111111\n") == {("f", "100755", None)}
+
+
+def test_the_digest_of_a_change_is_of_what_changes_and_where_not_of_the_lines_around() -> None:
+    head, lines = EDIT[: EDIT.index(b"@@")], b" k\n l\n-a\n+b\n m\n n\n"
+    wide = head + b"@@ -3,5 +3,5 @@ def f():\n" + lines
+    near = head + b"@@ -4,3 +4,3 @@\n" + lines[3:-3]
+    assert change(wide) == change(near) is not None
+    for old, new in ((b"+b", b"+c"), (b"-a", b"-A"), (b" l", b" L"), (b" m", b" M"), (b"-3,5", b"-4,5")):
+        assert change(wide.replace(old, new)) != change(wide)
+    assert change(EDIT + b"\\ No newline at end of file\n") != change(EDIT)
+
+
+def change(patch: bytes) -> bytes | None:
+    (path,) = parse_patch(patch).paths
+    return path.change_sha256
+
+
 def test_mail_text_around_a_patch_is_no_damage() -> None:
     assert states(b"From: x\nSubject: y\n\n---\n f.py | 2 +-\n\n" + EDIT + b"-- \n2.39.5\n\n")
 
