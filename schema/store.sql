@@ -1,4 +1,4 @@
--- Schema of store.duckdb, version 2. Written by `make schema`; never read at run time.
+-- Schema of store.duckdb, version 3. Written by `make schema`; never read at run time.
 
 CREATE TABLE "meta" (
     "key" VARCHAR NOT NULL,
@@ -338,6 +338,18 @@ COMMENT ON COLUMN "patch_path"."mode" IS 'Mode after the change, octal; NULL: de
 COMMENT ON COLUMN "patch_path"."blob_id" IS 'Post-image blob id as written, maybe abbreviated; NULL: deleted or mode only.';
 COMMENT ON COLUMN "patch_path"."change" IS 'add, modify, delete, mode.';
 
+CREATE TABLE "patch_edit" (
+    "run_key" BIGINT NOT NULL,
+    "path" VARCHAR NOT NULL,
+    "before_id" VARCHAR,
+    "change_sha256" BLOB USING COMPRESSION uncompressed
+);
+COMMENT ON TABLE "patch_edit" IS 'What a patch says of the content of a path besides its post-image, against which the ids are held.';
+COMMENT ON COLUMN "patch_edit"."run_key" IS 'Run.';
+COMMENT ON COLUMN "patch_edit"."path" IS 'Path, as in `patch_path`.';
+COMMENT ON COLUMN "patch_edit"."before_id" IS 'Blob id from which the change starts, as written; NULL: new, or none stated.';
+COMMENT ON COLUMN "patch_edit"."change_sha256" IS 'Digest of the changed lines and their places; NULL: not stated.';
+
 CREATE TABLE "test_report" (
     "report_key" BIGINT NOT NULL,
     "run_key" BIGINT NOT NULL,
@@ -653,7 +665,8 @@ CASE
 END;
 
 -- views/run_digests: one row per run, one text per facet, `comparable:digest`; NULL is unknown. Only equality of digests is
--- here: what refutes without a digest, flaky tests and cut-off runs are judged by `samework compare`.
+-- here: what refutes without a digest, flaky tests and cut-off runs are judged by `samework compare`. A patch that another
+-- patch of the task contradicts gives no tree.
 -- Example: SELECT task, count(DISTINCT tests) FROM run_digests GROUP BY task
 CREATE OR REPLACE VIEW run_digests AS
 WITH facets AS (
@@ -667,11 +680,28 @@ WITH facets AS (
     GROUP BY run_key
 ), standing AS (
     SELECT
-        p.run_key, coalesce(nullif(coalesce(p.base_commit, r.base_commit), ''), nullif(r.layout, '')) AS base,
+        p.run_key, r.task, coalesce(nullif(coalesce(p.base_commit, r.base_commit), ''), nullif(r.layout, '')) AS base,
         min(coalesce(p.min_id_digits, 40)) OVER (PARTITION BY r.task) AS n_digits
     FROM main.patch AS p
     JOIN main.run AS r USING (run_key)
     WHERE p.status IN ('parsed', 'empty') AND coalesce(p.min_id_digits, 40) >= 7
+), stated AS (
+    SELECT
+        s.run_key, s.task, s.base, q.path, coalesce(left(q.blob_id, s.n_digits), q.mode, '') AS outcome,
+        coalesce(left(e.before_id, s.n_digits), '') AS source, e.change_sha256 AS edit,
+        if(q.change = 'add', '', left(e.before_id, s.n_digits)) AS before
+    FROM standing AS s
+    JOIN main.patch_path AS q USING (run_key)
+    JOIN main.patch_edit AS e USING (run_key, path)
+), contested AS (
+    SELECT unnest(list(run_key)) AS run_key FROM stated
+    GROUP BY task, base, path, outcome HAVING min(before) <> max(before)
+    UNION ALL
+    SELECT unnest(list(run_key)) FROM stated
+    GROUP BY task, path, outcome, source HAVING min(edit) <> max(edit)
+    UNION ALL
+    SELECT unnest(list(run_key)) FROM stated WHERE edit IS NOT NULL
+    GROUP BY task, path, source, edit HAVING min(outcome) <> max(outcome)
 ), paths AS (
     SELECT
         s.run_key, s.base,
@@ -681,6 +711,7 @@ WITH facets AS (
         ), '')) AS post
     FROM standing AS s
     LEFT JOIN main.patch_path AS q USING (run_key)
+    WHERE s.run_key NOT IN (SELECT run_key FROM contested)
     GROUP BY s.run_key, s.base
 ), reports AS (
     SELECT

@@ -52,7 +52,7 @@ class Report(msgspec.Struct, frozen=True):
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """What a test states of a run; None is unrecorded."""
+    """What a test states of a run; None is unrecorded. edits: path of the patch -> (id before, change)."""
 
     task: str = "t"
     arm: str = "a"
@@ -67,7 +67,9 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     tree: str | None = None
     tree_format: str = "sha1"
     policy: str = "worktree"
+    tree_grade: str = "direct"
     patch: dict[str, str] | None = None
+    edits: dict[str, tuple[str | None, str | None]] = {}
     base: str | None = None
     reports: tuple[Report, ...] = ()
     outcome: str | None = None
@@ -163,7 +165,8 @@ class Lab:
         if run.tree is not None:
             self._insert(
                 "run_tree", run_key=key, oid=f"{run.tree_format}:{run.tree}", object_format=run.tree_format,
-                tcd=sha(run.tree), policy=run.policy, scope="", grade="direct", flags="[]",
+                tcd=None if run.tree_grade == "asserted" else sha(run.tree), policy=run.policy, scope="",
+                grade=run.tree_grade, flags="[]",
             )  # fmt: skip
         if run.patch is None:
             return
@@ -175,6 +178,8 @@ class Lab:
         )  # fmt: skip
         for path, blob in run.patch.items():
             self._insert("patch_path", run_key=key, path=path, mode="100644", blob_id=blob, change="modify")
+            before, change = run.edits.get(path, (None, None))
+            self._insert("patch_edit", run_key=key, path=path, before_id=before, change_sha256=change and sha(change))
 
     def _report(self, key: int, run: Run, report: Report) -> None:
         self.n_reports += 1

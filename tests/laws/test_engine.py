@@ -26,6 +26,7 @@ reports = st.builds(
 # A run's events are a walk in one tree of prefixes, so that some runs are prefixes of others.
 walks = st.lists(st.sampled_from("pq"), min_size=1, max_size=3).map(tuple)
 patches = st.none() | st.dictionaries(st.sampled_from(["f", "g"]), st.sampled_from(["a" * 40, "b" * 40, "a" * 8]))
+edits = st.tuples(st.sampled_from([None, "c" * 40, "d" * 40]), st.sampled_from([None, "p", "q"]))
 
 
 @st.composite
@@ -45,8 +46,10 @@ def runs(draw: st.DrawFn) -> Run:
         actions=words,
         tree=draw(_some),
         tree_format=draw(st.sampled_from(["sha1", "sha1", "sha256"])),
+        tree_grade=draw(st.sampled_from(["direct", "direct", "derived", "asserted"])),
         policy=draw(st.sampled_from(["worktree", "worktree", "commit"])),
         patch=draw(patches),
+        edits=draw(st.dictionaries(st.sampled_from(["f", "g"]), edits)),
         base=draw(st.sampled_from([None, "base", "base2"])),
         reports=tuple(draw(st.lists(reports, max_size=2))),
         outcome=draw(st.sampled_from([None, "true", "false"])),

@@ -62,6 +62,14 @@ _OF_PAIRS: Final[dict[str, str]] = {
         "nobody recorded the commit that the patches apply to, so equal patches are provisional; record it, or take "
         "what is provisional with --accept-provisional"
     ),
+    "tree_asserted": (
+        "only the id of a tree is told and nobody holds the tree, so the verdict is provisional; attach the worktree "
+        "or the repository, or take what is provisional with --accept-provisional"
+    ),
+    "patches_contradict": (
+        "patches name the same blob ids for different changes or on different files, so their ids prove nothing; "
+        "attach the worktrees, or the repository with the base commit"
+    ),
     "env_unrecorded": "the environment of the tests is unrecorded and --strict assumes none; name it with `--env NAME`",
     "suite_unrecorded": "the reports name no suite; name it with `--suite NAME` at ingest or attach",
     "suite_or_env_differs": (

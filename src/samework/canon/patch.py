@@ -50,8 +50,8 @@ class PatchFacts(msgspec.Struct, frozen=True):
 
     status: parsed, empty, damaged or no_ids. reason: why it cannot stand for a tree, None where it can. repairs:
     slugs (crlf, leading-blank, final-newline, final-blank-line). paths: sorted by path; empty where damaged.
-    min_id_digits: shortest blob id among `paths`, before or after. normalised: the bytes after the repairs. line: place of the damage,
-    from 1. n_strip: leading components that `git apply -p` must drop.
+    min_id_digits: shortest blob id among `paths`, before or after. normalised: the bytes after the repairs. line: place
+    of the damage, from 1. n_strip: leading components that `git apply -p` must drop.
     """
 
     status: str
@@ -205,9 +205,7 @@ class _Folder:
             return
         is_made = old is None or section.is_rename or section.is_copy
         path = self.found.setdefault(new, _Path((None, None), source=before, change="add"))
-        if is_made and not path.is_there:
-            path.change = "modify"
-        elif path.change == "mode" and (section.after or section.changes_content):
+        if (is_made and not path.is_there) or (path.change == "mode" and (section.after or section.changes_content)):
             path.change = "modify"
         path.mode = section.new_mode
         path.blob = section.after or path.blob

@@ -125,21 +125,29 @@ def same_id(one: str, other: str) -> bool:
 
 def contradiction(section: Section) -> str | None:
     """How the ids that a section states disagree with what else it says; None where they do not."""
+    if found := _fault_of_sides(section):
+        return found
+    if GITLINK_MODE in (section.old_mode, section.new_mode):
+        return _submodule_fault(section)
+    ids, after = section.content.ids, section.after
+    if ids and after is not None and not is_null(after) and not any(each.startswith(after) for each in ids):
+        return "the content stated for it has another id"
+    return None
+
+
+def _fault_of_sides(section: Section) -> str | None:
+    """How its ids disagree with whether there is a file before and after; None where they do not."""
     before, after = section.before, section.after
     if section.old is None and before is not None and not is_null(before):
         return "the file is new, but an id before the patch is stated"
     if section.new is None and after is not None and not is_null(after):
         return "the file is deleted, but an id after the patch is stated"
-    if section.old is not None and section.new is not None:
-        if is_null(before) or is_null(after):
-            return "the file is kept, but one of its ids stands for no file"
-        if section.changes_content and before is not None and after is not None and same_id(before, after):
-            return "its content changes, but its ids are equal"
-    if GITLINK_MODE in (section.old_mode, section.new_mode):
-        return _submodule_fault(section)
-    ids = section.content.ids
-    if ids and after is not None and not is_null(after) and not any(each.startswith(after) for each in ids):
-        return "the content stated for it has another id"
+    if section.old is None or section.new is None or before is None or after is None:
+        return None
+    if is_null(before) or is_null(after):
+        return "the file is kept, but one of its ids stands for no file"
+    if section.changes_content and same_id(before, after):
+        return "its content changes, but its ids are equal"
     return None
 
 

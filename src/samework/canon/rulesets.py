@@ -68,7 +68,16 @@ DEFAULT_RULESETS: dict[str, Ruleset] = {
         ),
         Ruleset("as-seen-masked", "observations", {"parts": ["text", "exit_status"], **_MASKS}),
         Ruleset("post-images", "patch", {"bytes": "after declared repairs", "paths": "(path, mode, blob id)"}),
-        Ruleset("git-tree", "tree", {"forms": ["oid", "tcd", "post-images"], "scope": []}),
+        Ruleset(
+            "git-tree",
+            "tree",
+            {
+                "forms": ["oid", "tcd", "post-images", "asserted oid", "post-images on an assumed base"],
+                "ids": "cut to the shortest of the task, at least 7 digits",
+                "contested": "only runs that state the same id before and the same change of a contested path",
+                "scope": [],
+            },
+        ),
         Ruleset(
             "quarantine",
             "tests",

@@ -19,10 +19,14 @@ _S, _D, _U, _NA = Verdict.SAME, Verdict.DIFFERENT, Verdict.UNKNOWN, Verdict.NOT_
 
 # tokens: all ids; completion ids only (refute); text or usage of one recorder (refute).
 TOKEN_COMPONENTS = ("tok", "comp", "ref")
-# tree: Git oid; content digest (across object formats); post-images on a recorded base; on an assumed base.
-TREE_COMPONENTS = ("oid", "tcd", "pat", "pata")
+# tree: Git oid; content digest (across object formats); post-images on a recorded base; asserted oid; post-images on an
+# assumed base.
+TREE_COMPONENTS = ("oid", "tcd", "pat", "oida", "pata")
 # tests: recorded suite and environment; assumed ones; at least `min_tests` nodes ran.
 TEST_COMPONENTS = ("tst", "tsta", "ran")
+# What stands on somebody's word or on an assumption: a tree of which only the id is told, the base of a patch, the
+# suite or environment of a report.
+ASSUMED = frozenset({"oida", "pata", "tsta"})
 COMPONENTS = TOKEN_COMPONENTS + TREE_COMPONENTS + TEST_COMPONENTS
 
 
@@ -74,7 +78,5 @@ def tests_verdict(states: Mapping[str, State]) -> tuple[Verdict, str]:
 
 
 def is_weak(tree: Verdict, tree_by: str, tests_by: str) -> bool:
-    """True where the class that these verdicts give rests on an assumed base or an assumed test environment."""
-    if tree is _S:
-        return tree_by == "pata"
-    return tree_by == "pata" or tests_by == "tsta"
+    """True where the class that these verdicts give rests on what is only asserted or assumed."""
+    return tree_by in ASSUMED or (tree is not _S and tests_by in ASSUMED)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from samework.equivalence.signatures import RunSignature, Signatures
 
 _S, _D, _U, _NA = Verdict.SAME, Verdict.DIFFERENT, Verdict.UNKNOWN, Verdict.NOT_APPLICABLE
-_TREE_GRADE = {"oid": Grade.DIRECT, "tcd": Grade.DIRECT, "pat": Grade.DERIVED, "pata": Grade.ASSERTED}
+_OF_PATCH = {"pat": Grade.DERIVED, "pata": Grade.ASSERTED}
 _TRAJECTORY_COMPONENTS = ("tok", "comp", "ref")
 
 
@@ -183,13 +183,21 @@ def _tree(a: RunSignature, b: RunSignature, states: dict[str, State], *, applies
     if verdict is _NA:
         return FacetVerdict(_NA, "kind_has_no_tree", Grade.NONE, ruleset)
     if verdict is _U:
-        return FacetVerdict(_U, _tree_gap(a, b), Grade.NONE, ruleset, detail=a.tree_reason or b.tree_reason)
+        reason = _tree_gap(a, b)
+        return FacetVerdict(_U, reason, Grade.NONE, ruleset, detail=_tree_gap_detail(a, b, reason))
     both_empty = a.patch_empty and b.patch_empty
     if verdict is _S:
-        reason = {"oid": "equal_oid", "tcd": "equal_content"}.get(by, "equal_post_images")
-        return FacetVerdict(_S, reason, _TREE_GRADE[by], ruleset, detail="no_work" if both_empty else None)
-    reason = {"oid": "oids_differ", "tcd": "contents_differ"}.get(by, "post_images_differ")
-    return FacetVerdict(_D, reason, _TREE_GRADE[by], ruleset)
+        reason = {"oid": "equal_oid", "oida": "equal_oid", "tcd": "equal_content"}.get(by, "equal_post_images")
+        return FacetVerdict(_S, reason, _tree_grade(a, b, by), ruleset, detail="no_work" if both_empty else None)
+    reason = {"oid": "oids_differ", "oida": "oids_differ", "tcd": "contents_differ"}.get(by, "post_images_differ")
+    return FacetVerdict(_D, reason, _tree_grade(a, b, by), ruleset)
+
+
+def _tree_grade(a: RunSignature, b: RunSignature, by: str) -> Grade:
+    """The weaker grade of the two trees, or that of their post-images."""
+    if by in _OF_PATCH:
+        return _OF_PATCH[by]
+    return weakest(*(Grade(grade) for grade in (a.tree_grade, b.tree_grade) if grade))
 
 
 def _tree_gap(a: RunSignature, b: RunSignature) -> str:
@@ -199,9 +207,24 @@ def _tree_gap(a: RunSignature, b: RunSignature) -> str:
         if run.tree_reason:
             return "snapshot_failed"
         return "patch_unusable" if run.patch_status in ("damaged", "no_ids") else "tree_unrecorded"
-    if a.oid_c is not None and b.oid_c is not None:
+    if a.oida_c is not None and b.oida_c is not None:
         return "policy"
+    if _contested(a, b) is not None:
+        return "patches_contradict"
     return "base_unrecorded"
+
+
+def _contested(a: RunSignature, b: RunSignature) -> str | None:
+    """A path of which patches on one base state what cannot be true together."""
+    return a.patch_contested or b.patch_contested if a.patch_base == b.patch_base else None
+
+
+def _tree_gap_detail(a: RunSignature, b: RunSignature, reason: str) -> str | None:
+    if reason == "patch_unusable":
+        return next((run.patch_reason for run in (a, b) if run.patch_status in ("damaged", "no_ids")), None)
+    if reason == "patches_contradict":
+        return f"{_contested(a, b)}: equal blob ids, but another change or another file before it"
+    return a.tree_reason or b.tree_reason
 
 
 def _tests(a: RunSignature, b: RunSignature, states: dict[str, State], signatures: Signatures) -> FacetVerdict:

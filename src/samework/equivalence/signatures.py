@@ -70,7 +70,10 @@ class RunSignature(_Coded, frozen=True, kw_only=True):
     actions_vacuous: bool
     observations_vacuous: bool
     tree_reason: str | None
+    tree_grade: str | None
     patch_reason: str | None
+    patch_base: str | None
+    patch_contested: str | None
     tree_flags: str | None
     tree_oid: str | None
     patch_status: str | None
@@ -96,6 +99,8 @@ class RunSignature(_Coded, frozen=True, kw_only=True):
     oid: Value
     tcd_c: Value
     tcd: Value
+    oida_c: Value
+    oida: Value
     pat_c: Value
     pat: Value
     pata_c: Value
@@ -134,6 +139,8 @@ class PlacedRun(_Coded, frozen=True, gc=False):
     oid: Value
     tcd_c: Value
     tcd: Value
+    oida_c: Value
+    oida: Value
     pat_c: Value
     pat: Value
     pata_c: Value

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from samework.equivalence.components import State, tests_verdict, tokens_verdict, tree_verdict
+from samework.equivalence.components import ASSUMED, State, tests_verdict, tokens_verdict, tree_verdict
 from samework.equivalence.judge import judge, states_of
 from samework.equivalence.lattice import ORDER, place
 from samework.errors import UsageError
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 _S, _D, _U = Verdict.SAME, Verdict.DIFFERENT, Verdict.UNKNOWN
 CLASSES: Final = (RunClass.TOKEN, RunClass.TREE, RunClass.TESTS)
 MAIN: Final = (Facet.TOKENS, Facet.TREE, Facet.TESTS)
-# Components that stand on an assumption: the base of a patch, the suite or environment of a report.
-ASSUMED: Final = frozenset({"pata", "tsta"})
 _OF_STATE = {State.EQUAL: _S, State.UNEQUAL: _D, State.INCOMPARABLE: _U}
 
 
@@ -141,5 +139,9 @@ def gap_of(facet: Facet, found: FacetVerdict) -> str | None:
     if found.vacuous:
         return "vacuous"
     if facet in (Facet.TREE, Facet.TESTS) and found.grade is Grade.ASSERTED:
-        return "env_assumed" if facet is Facet.TESTS else "base_assumed"
+        return "env_assumed" if facet is Facet.TESTS else _tree_gap(found.reason)
     return None
+
+
+def _tree_gap(reason: str) -> str:
+    return "base_assumed" if reason in ("equal_post_images", "post_images_differ") else "tree_asserted"

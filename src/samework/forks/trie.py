@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from samework.equivalence.components import TREE_COMPONENTS
 from samework.equivalence.signatures import prepare
 from samework.forks.rows import Member, Node, RunFacts, branches_of, decoded
 from samework.store.sql import load
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from samework.store.connection import StoreHandle
 
 PACKAGE = "samework.forks"
-_TREE = ("oid", "tcd", "pat", "pata")
+_TREE = TREE_COMPONENTS
 _TESTS = ("tst", "tsta")
 _PLAIN = (
     "run_key",

@@ -71,6 +71,11 @@ def patch_rows(rows: RunRows, record: PatchRecord, base_commit: str | None) -> P
         )
     )
     rows.table("patch_path").extend((storable(path.path), path.mode, path.blob_id, path.change) for path in facts.paths)
+    rows.table("patch_edit").extend(
+        (storable(path.path), path.before_id, path.change_sha256)
+        for path in facts.paths
+        if path.before_id is not None or path.change_sha256 is not None
+    )
     return facts
 
 

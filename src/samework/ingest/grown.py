@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 OWN_TABLES = ("event", "call", "call_usage", "token", "token_rank", "facet_digest", "manifest_field", "defect", "run")
 """Tables whose rows a shorter record takes with it when it goes."""
-ATTACHED_TABLES = ("test_report", "run_outcome", "run_invariant", "run_tree", "patch", "patch_path")
+ATTACHED_TABLES = ("test_report", "run_outcome", "run_invariant", "run_tree", "patch", "patch_path", "patch_edit")
 _WORDS = {
     "run_tree": "a tree", "patch": "a patch", "test_report": "test reports", "run_outcome": "outcomes",
     "run_invariant": "invariants",

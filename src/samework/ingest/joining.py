@@ -19,14 +19,15 @@ if TYPE_CHECKING:
     from samework.store.write import BatchWriter
 
 MOVED: Final = (
-    "test_report", "run_outcome", "run_invariant", "run_tree", "patch", "patch_path", "manifest_field", "defect",
+    "test_report", "run_outcome", "run_invariant", "run_tree", "patch", "patch_path", "patch_edit",
+    "manifest_field", "defect",
 )  # fmt: skip
 """What a prediction brings to its run."""
 SEVERAL: Final = Damage(
     0, 0, "it fits several runs of its task and arm, and is joined to none", code="fits-several-runs", taints_run=False
 )
 _NAMED_BY: Final = {"run_outcome": "name", "run_invariant": "name", "manifest_field": "field"}
-_ONE_OF_A_RUN: Final = frozenset({"patch", "patch_path", "run_tree"})
+_ONE_OF_A_RUN: Final = frozenset({"patch", "patch_path", "patch_edit", "run_tree"})
 
 
 def absorb(writer: BatchWriter, index: Index, old: KnownRun, new: KnownRun, tables: Iterable[str]) -> None:
@@ -34,7 +35,7 @@ def absorb(writer: BatchWriter, index: Index, old: KnownRun, new: KnownRun, tabl
     if old.run_id in index.by_id:
         index.remove(old)
     has = {"patch": new.patch_sha256 is not None, "run_tree": has_tree(writer, new.key)}
-    has["patch_path"] = has["patch"]
+    has["patch_path"] = has["patch_edit"] = has["patch"]
     for table in tables:
         rows = _rows(writer, table, old.key)
         if not rows:

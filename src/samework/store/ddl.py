@@ -26,6 +26,7 @@ BULK_TABLES = frozenset(
         "facet_digest",
         "test_outcome",
         "patch_path",
+        "patch_edit",
         "manifest_field",
     }
 )

@@ -51,7 +51,10 @@ def migrations() -> list[tuple[int, str]]:
 
 
 def migrate(db: duckdb.DuckDBPyConnection, *, to: int = SCHEMA_VERSION) -> None:
-    """Bring the schema from the version it has (0 for an empty database) to `to`, in one transaction."""
+    """Bring the schema from the version it has (0 for an empty database) to `to`, in one transaction.
+
+    The views are those of the present version; they need all of its tables.
+    """
     have = schema_version(db) or 0
     db.execute("BEGIN")
     for version, script in migrations():
@@ -60,7 +63,8 @@ def migrate(db: duckdb.DuckDBPyConnection, *, to: int = SCHEMA_VERSION) -> None:
     db.execute("INSERT OR REPLACE INTO meta VALUES ('application_id', ?)", [APPLICATION_ID])
     db.execute("INSERT OR REPLACE INTO meta VALUES ('schema_version', ?)", [str(to)])
     db.execute("INSERT OR REPLACE INTO meta VALUES ('made_by', ?)", [_PROGRAM])
-    install_views(db)
+    if to == SCHEMA_VERSION:
+        install_views(db)
     db.execute("COMMIT")
 
 

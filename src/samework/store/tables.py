@@ -280,6 +280,20 @@ class PatchPathRow(SQLModel, table=True):
     change: str = Field(description="add, modify, delete, mode.")
 
 
+class PatchEditRow(SQLModel, table=True):
+    """What a patch says of the content of a path besides its post-image, against which the ids are held."""
+
+    __tablename__ = "patch_edit"
+    run_key: int = Field(primary_key=True, description="Run.")
+    path: str = Field(primary_key=True, description="Path, as in `patch_path`.")
+    before_id: str | None = Field(
+        default=None, description="Blob id from which the change starts, as written; NULL: new, or none stated."
+    )
+    change_sha256: bytes | None = Field(
+        default=None, description="Digest of the changed lines and their places; NULL: not stated."
+    )
+
+
 class ReportRow(SQLModel, table=True):
     """One test report of one run; outcomes belong to the cell (tree, suite, env)."""
 
@@ -400,6 +414,7 @@ TABLES: tuple[type[SQLModel], ...] = (
     TreeRow,
     PatchRow,
     PatchPathRow,
+    PatchEditRow,
     ReportRow,
     OutcomeRow,
     GradeRow,

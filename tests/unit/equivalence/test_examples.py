@@ -235,6 +235,81 @@ def test_without_a_base_the_layout_must_be_the_same_and_the_grade_is_asserted() 
     assert pair(Run(patch=patch), Run(patch=patch, layout="other")).facets[Facet.TREE].verdict is U
 
 
+ID, OTHER = "1" * 40, "9" * 40
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ({"f": (ID, "p")}, {"f": (ID, "q")}),  # one id before and after, another change
+        ({"f": (ID, "p")}, {"f": (ID[:7], "q")}),
+        ({"f": (ID, "p")}, {"f": (OTHER, "p")}),  # one base and one id after, another file before
+        ({"f": (ID, "p"), "g": (ID, "p")}, {"f": (ID, "p"), "g": (ID, "q")}),
+    ],
+)
+@pytest.mark.parametrize("base", ["b" * 40, None])
+def test_patches_whose_ids_agree_and_whose_changes_do_not_are_no_evidence_of_one_tree(
+    a: dict[str, tuple[str, str]], b: dict[str, tuple[str, str]], base: str | None
+) -> None:
+    patch = dict.fromkeys(a, "a" * 40)
+    found = pair(Run(patch=patch, base=base, edits=a), Run(patch=patch, base=base, edits=b)).facets[Facet.TREE]
+    assert (found.verdict, found.reason, found.grade) == (U, "patches_contradict", "none")
+    assert (found.detail or "").startswith(f"{max(a)}: equal blob ids")
+
+
+def test_one_change_of_one_file_cannot_give_two_files() -> None:
+    a = Run(patch={"f": "a" * 40}, base="b" * 40, edits={"f": (ID, "p")})
+    b = Run(patch={"f": "e" * 40}, base="b" * 40, edits={"f": (ID, "p")})
+    assert pair(a, b).facets[Facet.TREE].reason == "patches_contradict"
+
+
+def test_a_contested_path_leaves_runs_that_state_the_same_of_it_comparable() -> None:
+    runs = [Run(patch={"f": "a" * 40}, base="b" * 40, edits={"f": (ID, change)}) for change in ("p", "q", "p")]
+    other = Run(patch={"f": "e" * 40}, base="b" * 40, edits={"f": (ID, "r")})
+    verdicts = {(row.a[-1], row.b[-1]): row.facets["tree"] for row in list_pairs(Lab([*runs, other]))}
+    assert verdicts == {
+        ("1", "2"): U, ("1", "3"): S, ("2", "3"): U, ("1", "4"): U, ("2", "4"): U, ("3", "4"): U,
+    }  # fmt: skip
+
+
+def test_ids_before_the_patch_may_differ_where_the_bases_do() -> None:
+    a = Run(patch={"f": "a" * 40}, base="b" * 40, edits={"f": (ID, "p")})
+    b = Run(patch={"f": "a" * 40}, base="c" * 40, edits={"f": (OTHER, "q")})
+    assert [row.facets["tree"] for row in list_pairs(Lab([a, b, a, b]))].count(S) == 2
+
+
+def test_an_abbreviated_base_is_the_base_that_it_begins() -> None:
+    patch = {"f": "a" * 40}
+    found = pair(Run(patch=patch, base="b" * 40), Run(patch=patch, base="b" * 7)).facets[Facet.TREE]
+    assert (found.verdict, found.grade) == (S, "derived")
+    assert pair(Run(patch=patch, base="b" * 40), Run(patch=patch, base="b" * 6 + "c")).facets[Facet.TREE].verdict is U
+
+
+@pytest.mark.parametrize(
+    ("grades", "grade", "status"),
+    [
+        (("direct", "direct"), "direct", Status.AT_LEAST),
+        (("direct", "derived"), "derived", Status.AT_LEAST),
+        (("asserted", "asserted"), "asserted", Status.PROVISIONAL),
+        (("direct", "asserted"), "asserted", Status.PROVISIONAL),
+    ],
+)
+def test_a_verdict_on_trees_has_the_weaker_grade_and_what_rests_on_a_bare_id_is_provisional(
+    grades: tuple[str, str], grade: str, status: Status
+) -> None:
+    found = pair(*(Run(tree="x", tree_grade=each) for each in grades))
+    assert (found.facets[Facet.TREE].verdict, found.facets[Facet.TREE].grade, found.status) == (S, grade, status)
+    other = pair(Run(tree="x", tree_grade=grades[0]), Run(tree="y", tree_grade=grades[1])).facets[Facet.TREE]
+    assert (other.verdict, other.grade) == (D, grade)
+
+
+def test_a_patch_on_a_recorded_base_counts_more_than_an_asserted_tree() -> None:
+    a = Run(tree="x", tree_grade="asserted", patch={"f": "a" * 40}, base="b" * 40)
+    b = Run(tree="x", tree_grade="asserted", patch={"f": "e" * 40}, base="b" * 40)
+    assert pair(a, b).facets[Facet.TREE].reason == "post_images_differ"
+    assert classes(Lab([a, b])).pairs["tree-identical"] == 0
+
+
 def test_other_bases_leave_the_tree_unknown() -> None:
     patch = {"f": "a" * 40}
     assert pair(Run(patch=patch, base="b"), Run(patch=patch, base="c")).facets[Facet.TREE].reason == "base_unrecorded"

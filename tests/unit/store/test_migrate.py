@@ -22,6 +22,7 @@ def _taken_back_to_version_one(path) -> None:
     """Undo what later migrations made, so that the file is what the first program wrote."""
     with duckdb.connect(str(path / "store.duckdb")) as db:
         db.execute("DROP TABLE main.token_rank")
+        db.execute("DROP TABLE main.patch_edit")
         db.execute("INSERT OR REPLACE INTO meta VALUES ('schema_version', '1')")
     (path / "format").write_text(f"{APPLICATION_ID} 1\n")
 

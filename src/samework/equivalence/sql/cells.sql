@@ -8,8 +8,8 @@ select r.run_key, r.task,
             then 'r|' || octet_length(encode(t.suite)) || ':' || t.suite || '|' || t.env
             when t.suite is not null and t.layout <> '' then 'a|' || t.layout || '|' || t.suite end as group_key,
        t.suite is null or t.env is null as assumed,
-       case when f.oid is not null then 'oid|' || f.oid_c || '|' || f.oid
-            when f.tcd is not null then 'tcd|' || f.tcd_c || '|' || hex(f.tcd)
+       case when f.oida_c is not null then 'oid|' || f.oida_c || '|' || f.oida
+            when f.tcd_c is not null then 'tcd|' || f.tcd_c || '|' || hex(f.tcd)
             when f.pat_c is not null then 'pat|' || f.pat_c || '|' || f.pat
             when f.pata_c is not null then 'pata|' || f.pata_c || '|' || f.pata
             else 'run|' || r.run_key end as cell,

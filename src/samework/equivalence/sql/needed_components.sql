@@ -12,6 +12,7 @@ with facts as (
            bool_or(ref_c is not null) as ref, bool_and(ref_c is null or tok_c is not null) as ref_covered,
            bool_or(oid_c is not null) as oid,
            bool_or(tcd_c is not null) as tcd, bool_and(tcd_c is null or oid_c is not null) as tcd_covered,
+           bool_or(oida_c is not null) as oida, bool_and(oida_c is null or oid_c is not null) as oida_covered,
            bool_or(pat_c is not null) as pat, bool_and(pat_c is null or oid_c is not null) as pat_covered,
            bool_or(pata_c is not null) as pata, bool_and(pata_c is null or oid_c is not null) as pata_covered,
            bool_and(pata_c is null or pat_c is not null) as pata_by_pat,
@@ -26,6 +27,7 @@ select task, tok,
        oid,
        tcd and not (tcd_covered and coalesce(one_oid, false)) as tcd,
        pat and not (pat_covered and coalesce(one_oid, false)) as pat,
+       oida and not (oida_covered and coalesce(one_oid, false)) as oida,
        pata and not (pata_covered and coalesce(one_oid, false)) and not (pata_by_pat and coalesce(one_pat, false)) as pata,
        tst, tsta, ran
 from facts

@@ -3,7 +3,7 @@
 select s.*, r.repeat, r.format, r.layout, r.complete, r.incomplete_reason, r.end_reason, r.has_trajectory, r.n_steps,
        u.usable, t.has_prompt_ids, t.completion_reason, t.completion_grade, t.prompt_reason, t.prompt_grade,
        t.text_reason, t.actions_reason, t.observations_reason, t.actions_vacuous, t.observations_vacuous,
-       f.tree_reason, f.patch_reason, f.tree_flags, f.oid as tree_oid,
+       f.tree_reason, f.tree_grade, f.patch_reason, f.patch_base, f.patch_contested, f.tree_flags, f.oid as tree_oid,
        p.status as patch_status, coalesce(p.is_empty, false) as patch_empty,
        c.keys as test_keys, coalesce(c.unnamed, false) as tests_unnamed, coalesce(c.assumed, false) as tests_assumed,
        coalesce(c.any_complete, false) as tests_complete, c.n_executed, c.n_failing, c.n_reports, c.n_quarantined,

@@ -19,7 +19,7 @@ invariants as (
 select r.run_key, r.run_id, r.task, r.arm, r.kind, coalesce(s.conflicting, false) as tests_conflict,
        coalesce(i.inv_unknown, false) as invariant_unknown,
        t.tok_c, t.tok, t.comp_c, t.comp, t.ref_c, t.ref,
-       f.oid_c, f.oid, f.tcd_c, f.tcd, f.pat_c, f.pat, f.pata_c, f.pata,
+       f.oid_c, f.oid, f.tcd_c, f.tcd, f.oida_c, f.oida, f.pat_c, f.pat, f.pata_c, f.pata,
        case when not s.unnamed and not s.assumed and s.any_complete then s.keys end as tst_c, s.digest as tst,
        case when not s.unnamed and s.assumed and s.any_complete and not $strict then s.keys end as tsta_c,
        s.digest as tsta,

@@ -2,4 +2,4 @@
 -- Reads the temp table signature. Columns: task text.
 select task from signature
 group by task
-having bool_and(kind in ('tool-use', 'text') and oid_c is null and tcd_c is null and pat_c is null and pata_c is null)
+having bool_and(kind in ('tool-use', 'text') and oid_c is null and tcd_c is null and oida_c is null and pat_c is null and pata_c is null)

@@ -3,7 +3,7 @@
 -- Columns: run_key bigint, run_id text, task text, arm text,
 --   kind text, complete boolean, tokenizer text, damage_offset bigint, observations_cut boolean, prompt_grade text,
 --   temperature text, temperature_requested text, seed text, seed_requested text (canonical JSON), then what the run
---   compares by: oid, tcd, pat, pata (tree, strongest first), tst, tsta, ran (tests), actions, observations, outcome;
+--   compares by: oid, tcd, pat, oida, pata (tree, strongest first), tst, tsta, ran (tests), actions, observations, outcome;
 --   each with *_c, NULL where it cannot be compared.
 with sampling as (
     select m.run_key,
@@ -22,7 +22,7 @@ damage as (
 select s.run_key, s.run_id, s.task, s.arm, s.kind, r.complete, r.tokenizer, d.damage_offset,
        coalesce(t.observations_reason = 'recorder_truncated', false) as observations_cut, t.prompt_grade,
        p.temperature, p.temperature_requested, p.seed, p.seed_requested,
-       s.oid_c, s.oid, s.tcd_c, s.tcd, s.pat_c, s.pat, s.pata_c, s.pata,
+       s.oid_c, s.oid, s.tcd_c, s.tcd, s.oida_c, s.oida, s.pat_c, s.pat, s.pata_c, s.pata,
        s.tst_c, s.tst, s.tsta_c, s.tsta, s.ran_c, s.actions_c, s.actions, s.observations_c, s.observations,
        s.outcome_c, s.outcome
 from signature s

@@ -1,5 +1,6 @@
 -- views/run_digests: one row per run, one text per facet, `comparable:digest`; NULL is unknown. Only equality of digests is
--- here: what refutes without a digest, flaky tests and cut-off runs are judged by `samework compare`.
+-- here: what refutes without a digest, flaky tests and cut-off runs are judged by `samework compare`. A patch that another
+-- patch of the task contradicts gives no tree.
 -- Example: SELECT task, count(DISTINCT tests) FROM run_digests GROUP BY task
 CREATE OR REPLACE VIEW run_digests AS
 WITH facets AS (
@@ -13,11 +14,28 @@ WITH facets AS (
     GROUP BY run_key
 ), standing AS (
     SELECT
-        p.run_key, coalesce(nullif(coalesce(p.base_commit, r.base_commit), ''), nullif(r.layout, '')) AS base,
+        p.run_key, r.task, coalesce(nullif(coalesce(p.base_commit, r.base_commit), ''), nullif(r.layout, '')) AS base,
         min(coalesce(p.min_id_digits, 40)) OVER (PARTITION BY r.task) AS n_digits
     FROM main.patch AS p
     JOIN main.run AS r USING (run_key)
     WHERE p.status IN ('parsed', 'empty') AND coalesce(p.min_id_digits, 40) >= 7
+), stated AS (
+    SELECT
+        s.run_key, s.task, s.base, q.path, coalesce(left(q.blob_id, s.n_digits), q.mode, '') AS outcome,
+        coalesce(left(e.before_id, s.n_digits), '') AS source, e.change_sha256 AS edit,
+        if(q.change = 'add', '', left(e.before_id, s.n_digits)) AS before
+    FROM standing AS s
+    JOIN main.patch_path AS q USING (run_key)
+    JOIN main.patch_edit AS e USING (run_key, path)
+), contested AS (
+    SELECT unnest(list(run_key)) AS run_key FROM stated
+    GROUP BY task, base, path, outcome HAVING min(before) <> max(before)
+    UNION ALL
+    SELECT unnest(list(run_key)) FROM stated
+    GROUP BY task, path, outcome, source HAVING min(edit) <> max(edit)
+    UNION ALL
+    SELECT unnest(list(run_key)) FROM stated WHERE edit IS NOT NULL
+    GROUP BY task, path, source, edit HAVING min(outcome) <> max(outcome)
 ), paths AS (
     SELECT
         s.run_key, s.base,
@@ -27,6 +45,7 @@ WITH facets AS (
         ), '')) AS post
     FROM standing AS s
     LEFT JOIN main.patch_path AS q USING (run_key)
+    WHERE s.run_key NOT IN (SELECT run_key FROM contested)
     GROUP BY s.run_key, s.base
 ), reports AS (
     SELECT
