@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from samework.canon.arguments import canonical_value
+from samework.canon.commit_ids import commit_id
 from samework.canon.node_ids import is_test
 from samework.canon.patch import parse_patch
 from samework.model.words import Grade, NodeResult
@@ -46,7 +47,7 @@ def patch_sha256(record: PatchRecord) -> bytes | None:
 
 def patch_rows(rows: RunRows, record: PatchRecord, base_commit: str | None) -> PatchFacts | None:
     """Add the patch of a run and its paths; returns what the patch states, None where none is recorded."""
-    base = record.base_commit or base_commit
+    base = commit_id(record.base_commit) or commit_id(base_commit)
     if record.patch is None:
         reason = record.null_reason or "no patch is recorded"
         rows.table("patch").append(

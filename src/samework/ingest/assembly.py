@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
+from samework.canon.commit_ids import commit_id
 from samework.ingest.fold import FoldedTrajectory, TrajectoryFold
 from samework.ingest.rows import RunRows
 from samework.model.records import (
@@ -21,6 +22,7 @@ from samework.model.records import (
     TreeRecord,
 )
 from samework.model.words import EndReason
+from samework.text import shortened
 
 _FLUSH_BYTES = 4 * 1024 * 1024
 _FLUSH_EVENTS = 4096
@@ -79,7 +81,6 @@ class RunAssembly:
     """
 
     def __init__(self, start: RunStart, format_name: str, path: str) -> None:
-        self.start = start
         self.format = format_name
         self.path = path
         self.rows = RunRows()
@@ -95,6 +96,17 @@ class RunAssembly:
         self.invariants: dict[str, Invariant] = {}
         self.findings = Findings()
         self.tainted_by: str | None = None
+        self._odd_bases: set[str] = set()
+        self.start = msgspec.structs.replace(start, base_commit=self._base(start.base_commit))
+
+    def _base(self, named: str | None) -> str | None:
+        """The id of a base commit; one that is no id is unrecorded, and a finding tells it once."""
+        base = commit_id(named)
+        if named is not None and base is None and named not in self._odd_bases:
+            self._odd_bases.add(named)
+            reason = f"the base {shortened(named, 80)!r} is no commit id, so the base is unrecorded"
+            self.damage(Damage(0, 0, reason, code="odd-base", taints_run=False))
+        return base
 
     def ensure_fold(self) -> TrajectoryFold:
         """The fold of its events, made with what is known of the run when the first is wanted."""
@@ -125,7 +137,9 @@ class RunAssembly:
         if isinstance(record, ManifestFact):
             self.facts.append(record)
         elif isinstance(record, PatchRecord):
-            self.patch = self.patch if self.patch is not None and self.patch.patch is not None else record
+            held = self.patch is not None and self.patch.patch is not None
+            base = self._base(record.base_commit)
+            self.patch = self.patch if held else msgspec.structs.replace(record, base_commit=base)
         elif isinstance(record, TreeRecord):
             self.tree = record
         elif isinstance(record, OutcomeRecord):
@@ -135,6 +149,7 @@ class RunAssembly:
 
     def merge_start(self, start: RunStart) -> None:
         """Take from an included transcript what the run itself does not say."""
+        start = msgspec.structs.replace(start, base_commit=self._base(start.base_commit))
         given = {name: getattr(start, name) for name in _FILLED if getattr(self.start, name) is None}
         self.start = msgspec.structs.replace(self.start, **{name: value for name, value in given.items() if value})
 

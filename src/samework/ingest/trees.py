@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from samework.canon.commit_ids import commit_id
 from samework.decode.source import DirSource
 from samework.errors import GitInputError, InputError
 from samework.model.results import SnapshotResult
@@ -128,7 +129,7 @@ def asserted(oid: str) -> SnapshotResult:
 
 def missing(policy: str, reason: str, base: str | None = None) -> SnapshotResult:
     """No tree, and why."""
-    return SnapshotResult(None, None, None, policy, Grade.NONE, null_reason=reason, base_commit=base)
+    return SnapshotResult(None, None, None, policy, Grade.NONE, null_reason=reason, base_commit=commit_id(base))
 
 
 def _inside(source: Source, name: str) -> Path:

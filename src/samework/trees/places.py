@@ -9,11 +9,11 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from samework.canon.commit_ids import commit_id
 from samework.errors import GitInputError, InputError
 from samework.text import shortened
 from samework.trees.neutral_git import NeutralGit
 
-_HEX = re.compile(r"[0-9a-f]{7,64}\Z")
 _SECTION = re.compile(rb"\s*\[\s*([A-Za-z0-9.-]+)[^\]]*\]")
 _FORMAT = re.compile(rb"objectformat\s*=\s*\"?(sha1|sha256)\b", re.IGNORECASE)
 _MAX_POINTER_BYTES = 1 << 13
@@ -95,11 +95,12 @@ def checked_id(text: str) -> str:
     >>> checked_id("DEADBEEF")
     'deadbeef'
     """
-    if not _HEX.match(text.lower()):
+    found = commit_id(text)
+    if found is None:
         raise GitInputError(
             f"{shortened(text, _SHOWN)!r} is no commit id", hint="Give 7 to 64 hex digits, not a branch or an option."
         )
-    return text.lower()
+    return found
 
 
 def resolve_tree(place: GitPlace, commit: str) -> tuple[str | None, str]:

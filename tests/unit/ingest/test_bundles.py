@@ -7,6 +7,12 @@ import subprocess
 import zipfile
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
+from samework.equivalence.pairs import compare
+from samework.model.words import Facet, Status
+from tests.unit.ingest.conftest import PATCH
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -121,6 +127,39 @@ def test_a_base_and_a_patch_without_a_repository_are_a_patch(store: StoreHandle,
     take(lab.root)
     assert rows(store, "SELECT status, base_commit FROM patch") == [("parsed", "a" * 40)]
     assert rows(store, "SELECT count(*) FROM run_tree WHERE oid IS NOT NULL") == [(0,)]
+
+
+@pytest.mark.parametrize("base", ["", "main", "HEAD", "abc123", "0" * 40])
+def test_a_base_that_is_no_commit_id_is_unrecorded_and_told(
+    store: StoreHandle, lab: Lab, take: Take, base: str
+) -> None:
+    for arm in "ab":
+        lab.write(f"{arm}/p.diff", PATCH.format(id="2222222"))
+        lab.bundle(arm, {"task": "t", "arm": arm, "tree": {"base": base, "patch": "p.diff"}}, "ls")
+        take(lab.root / arm)
+    assert (
+        rows(store, "SELECT p.base_commit, r.base_commit FROM patch p JOIN run r USING (run_key)") == [(None, None)] * 2
+    )
+    reason = f"the base {base!r} is no commit id, so the base is unrecorded"
+    assert rows(store, "SELECT code, reason FROM defect") == [("odd-base", reason)] * 2
+    found = compare(store, 1, 2)
+    assert (found.facets[Facet.TREE].grade, found.status) == ("asserted", Status.PROVISIONAL)
+
+
+@pytest.mark.parametrize(("word", "verdict"), [("b", "same"), ("EVIL", "unknown")])
+def test_what_patches_say_beside_their_ids_comes_into_the_comparison(
+    store: StoreHandle, lab: Lab, take: Take, word: str, verdict: str
+) -> None:
+    for arm, line in (("a", "b"), ("b", word)):
+        lab.write(f"{arm}/p.diff", PATCH.format(id="2222222").replace("+b\n", f"+{line}\n"))
+        lab.bundle(arm, {"task": "t", "arm": arm, "tree": {"base": "C" * 40, "patch": "p.diff"}}, "ls")
+        take(lab.root / arm)
+    found = compare(store, 1, 2).facets[Facet.TREE]
+    assert (found.verdict, found.reason) == (
+        verdict, "equal_post_images" if verdict == "same" else "patches_contradict",
+    )  # fmt: skip
+    shown = rows(store, "SELECT count(tree), count(*) FROM run_digests")
+    assert shown == [(2 if verdict == "same" else 0, 2)]
 
 
 def test_a_patch_with_its_repository_is_a_tree(store: StoreHandle, lab: Lab, take: Take) -> None:
