@@ -1,13 +1,15 @@
 """Flags of a snapshot: what a reader of a tree id must know about how the files became that tree.
 
-Slugs: no_work, ignore_rules_changed, crlf_normalised, filters_not_run, local_excludes_not_used, index_not_read,
-base_differs, post_image_differs and `fsck:<message id>`. Refuses to turn a flag into a verdict.
+Slugs: no_work, ignore_rules_changed, crlf_normalised, content_normalised, filters_not_run, local_excludes_not_used,
+index_not_read, base_differs, post_image_differs and `fsck:<message id>`. Refuses to turn a flag into a verdict.
 """
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+
+from samework.canon.patch_names import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 _FILTER = re.compile(rb"(?:^|\s)filter=", re.MULTILINE)
 _RULE = re.compile(rb"^\s*[^#\s]", re.MULTILINE)
+_CONVERTING = ("ident", "working-tree-encoding")
+_UNSET = frozenset({b"unspecified", b"unset"})
 _MAX_EXCLUDE_BYTES = 1 << 20
 
 
@@ -62,11 +66,32 @@ def attribute_flags(
     if not rules and not any(name_of(path) == b".gitattributes" for path in ignored):
         return []
     flags = ["filters_not_run"] if any(_FILTER.search(objects.read_blob(rule.oid)) for rule in rules) else []
+    content = _converted_content(git, entries)
+    flags += ["crlf_normalised"] if _has_other_line_ends(git, content) else []
+    return flags + (["content_normalised"] if content else [])
+
+
+def _has_other_line_ends(git: NeutralGit, told: set[bytes]) -> bool:
+    """True where the line ends of a file are not those of its blob; `told` are files that differ for more than that."""
     for line in git.run("ls-files", "--eol", "-z").split(b"\0"):
-        words = line.partition(b"\t")[0].split()
-        if len(words) > 1 and words[0].removeprefix(b"i/") != words[1].removeprefix(b"w/"):
-            return [*flags, "crlf_normalised"]
-    return flags
+        facts, _, path = line.partition(b"\t")
+        words = facts.split()
+        if len(words) > 1 and words[0].removeprefix(b"i/") != words[1].removeprefix(b"w/") and path not in told:
+            return True
+    return False
+
+
+def _converted_content(git: NeutralGit, entries: list[TreeEntry]) -> set[bytes]:
+    """Files that `ident` or `working-tree-encoding` made differ from their blobs."""
+    blobs = {entry.path: entry.oid for entry in entries if entry.kind in ("file", "exec")}
+    asked = b"".join(path + b"\0" for path in blobs)
+    answers = git.run("check-attr", "-z", "--stdin", *_CONVERTING, stdin=asked).split(b"\0")[:-1]
+    named = dict.fromkeys(path for path, value in zip(answers[::3], answers[2::3], strict=True) if value not in _UNSET)
+    if not named:
+        return set()
+    listed = b"".join(quoted(path).encode() + b"\n" for path in named)
+    raw = git.run("hash-object", "--no-filters", "--stdin-paths", stdin=listed).decode().split()
+    return {path for path, oid in zip(named, raw, strict=True) if blobs[path] != oid}
 
 
 def has_local_excludes(place: GitPlace) -> bool:

@@ -181,6 +181,29 @@ def test_line_ends_count_unless_attributes_clean_them(make_repo: Callable[..., R
     assert (clean.flags, cleaned.flags) == ((), ("crlf_normalised",))
 
 
+@pytest.mark.parametrize(
+    ("rule", "plain", "other"),
+    [
+        ("ident", b'v = "$Id$"\n', b'v = "$Id: evil $"\n'),
+        ("working-tree-encoding=UTF-16", "\ufeffhi\n".encode("utf-16-le"), "\ufeffhi\n".encode("utf-16-be")),
+        ("text ident", b"$Id$\n", b"$Id: evil $\r\n"),
+    ],
+)
+def test_bytes_that_attributes_take_away_are_flagged(
+    make_repo: Callable[..., Repo], objects: ObjectStore, rule: str, plain: bytes, other: bytes
+) -> None:
+    repo = make_repo(object_format="sha256" if rule == "ident" else "sha1")
+    repo.write(".gitattributes", f"* -text\n*.py {rule}\n")
+    repo.write("k", "$Id: kept $\n")
+    file = repo.write('a\n"é.py', plain)
+    first = snapshot_worktree(repo.path, objects)
+    file.write_bytes(other)
+    second = snapshot_worktree(repo.path, objects)
+    assert first.oid == second.oid
+    assert first.flags == (() if "ident" in rule else ("content_normalised",))
+    assert second.flags == ("content_normalised",)
+
+
 def test_filters_are_not_run_and_that_is_flagged(make_repo: Callable[..., Repo], objects: ObjectStore) -> None:
     repo = make_repo()
     repo.write(".gitattributes", "*.bin filter=lfs\n")
