@@ -91,14 +91,13 @@ def test_the_engine_can_stand_in_for_the_views_that_it_refines(store: StoreHandl
         assert _described(store, f"FROM {view}") == columns.split()
 
 
-def test_every_query_takes_the_same_ends_for_cut_off_and_for_ended(root: Path) -> None:
+def test_every_query_takes_the_same_ends_for_cut_off(root: Path) -> None:
     lists = [
         found
         for path in (root / "src" / "samework").rglob("*.sql")
         for found in re.findall(r"end_reason (?:not )?in \((.+?)\)", path.read_text(encoding="utf-8"), re.IGNORECASE)
     ]
-    assert len(lists) >= 6
-    assert {tuple(re.findall(r"\w+", found)) for found in lists} == {
-        (EndReason.TIMEOUT, EndReason.CRASH, EndReason.CANCELLED, EndReason.LOG_TRUNCATED),
-        (EndReason.FINISHED, EndReason.LIMIT, EndReason.ERROR),
-    }
+    cut_off = {EndReason.TIMEOUT, EndReason.CRASH, EndReason.CANCELLED, EndReason.LOG_TRUNCATED}
+    named = [set(re.findall(r"\w+", found)) for found in lists]
+    assert sum(names == cut_off for names in named) >= 6
+    assert [names for names in named if names != cut_off and names & cut_off] == []

@@ -85,3 +85,12 @@ def test_a_test_that_an_incomplete_report_lacks_is_unknown(tmp_path: Path) -> No
         "1 node has equal outcomes, 0 differ, 1 unknown, for a report that lacks them is incomplete. Whether"
     )
     assert [(row["node"], row["open"]) for row in page["tests"]["differing"]] == [("b", True)]
+
+
+def test_a_file_that_could_not_be_collected_differs_from_one_whose_tests_ran(tmp_path: Path) -> None:
+    broken, cut = {"m.py::<collection>": "failed", "n.py::u": "passed"}, {"m.py::t": "passed", "n.py::u": "passed"}
+    page, said = report(tmp_path, [("s1", broken)], [("s1", cut)], lost=3)
+    assert page["result"]["facets"]["tests"]["verdict"] == "different"
+    rows = {row["node"]: (row["a"], row["b"], row["open"]) for row in page["tests"]["differing"]}
+    assert rows["m.py::<collection>"] == (["failed"], ["passed"], False)
+    assert said.startswith("1 node has equal outcomes, ")

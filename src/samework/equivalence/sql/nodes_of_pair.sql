@@ -3,6 +3,7 @@
 --   node text, a text[], b text[] (sorted; empty where no report names the test), flaky boolean, open boolean.
 -- a and b are of the cells that the runs are tested in, as the verdict is. flaky: set aside in the whole group, by the
 -- rule of cell_digests. open: one side lacks the test and has no complete report, so that its absence says nothing.
+-- Collectors that passed are taken from the tests below them, as refuting_nodes does.
 with cells as (
     select group_key, cell, max(run_key = $a) as is_a, max(run_key = $b) as is_b,
            count(distinct report_key) filter (complete) as n_complete
@@ -16,14 +17,32 @@ groups as (
 reports as (
     select distinct group_key, cell, report_key, complete from cell_report semi join groups using (group_key)
 ),
-sets as (
-    select r.group_key, r.cell, o.node, any_value(t.suite) as suite, any_value(t.env) as env,
-           list_sort(list(distinct o.outcome)) as outcomes,
-           bool_and(r.complete) and count(distinct r.report_key) < any_value(c.n_complete) as sometimes_missing
+recorded as (
+    select r.group_key, r.cell, r.report_key, r.complete, t.suite, t.env, o.node, o.outcome
     from reports r
-    join cells c using (group_key, cell)
     join test_report t using (report_key)
     join test_outcome o using (report_key)
+),
+collectors as (
+    select distinct group_key, node, split_part(node, '::', 1) as path,
+           left(node, length(node) - length('<collection>')) as start
+    from recorded where ends_with(node, '::<collection>')
+),
+nodes as (
+    select *, false as implied from recorded
+    union all
+    select distinct r.* replace (c.node as node, 'passed' as outcome), true as implied
+    from recorded r
+    join collectors c on c.group_key = r.group_key and c.path = split_part(r.node, '::', 1)
+    where starts_with(r.node, c.start) and not regexp_matches(r.node, '::<(collection|file|suite|package)>$')
+),
+sets as (
+    select n.group_key, n.cell, n.node, any_value(n.suite) as suite, any_value(n.env) as env,
+           list_sort(list(distinct n.outcome)) as outcomes,
+           not bool_or(n.implied) and bool_and(n.complete)
+               and count(distinct n.report_key) < any_value(c.n_complete) as sometimes_missing
+    from nodes n
+    join cells c using (group_key, cell)
     group by all
 ),
 flaky as (
