@@ -24,6 +24,10 @@ _PREVENTS: Final[dict[tuple[str, str], str]] = {
     ("tokens", "tokenizer"): (
         "token ids without the tokenizer's digest: ids of two runs cannot be compared; record tokenizer in run.json"
     ),
+    ("text", "recorder_truncated"): "the record does not hold what some completion said: its text cannot be compared",
+    ("actions", "recorder_truncated"): (
+        "the record does not hold what some completion said: whether it called a tool cannot be told"
+    ),
     ("tree", "no_submission"): (
         "nothing was submitted: what the run left in its workspace is unknown, not empty; attach the worktree if it "
         "still exists"

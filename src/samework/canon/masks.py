@@ -1,8 +1,10 @@
 r"""Replace what differs between equal runs (workspace, tmp paths, ids, times) by `<KIND:n>`.
 
 `n` is the ordinal of the value's first occurrence in the run, so "the same file twice" stays distinct from "two
-files". The order of kinds is fixed and declared (`rulesets.MASK_ORDER`). A masker belongs to one run and remembers.
-Text that has the form of a replacement already gets a backslash after its `<`: it must not pass for a masked value.
+files". Roots of the workspace are told apart by their place among those that were declared. A path is replaced only
+where it begins: `~/tmp/x` is no temporary file, and `/etc/repo` not in the workspace `/repo`. The order of kinds is
+fixed and declared (`rulesets.MASK_ORDER`). A masker belongs to one run and remembers. Text that has the form of a
+replacement already gets a backslash after its `<`: it must not pass for a masked value.
 
 Each kind has a guard that a search for a literal settles in most text, before its pattern is run at all.
 """
@@ -25,7 +27,7 @@ _HEAD = 256  # a harness writes its own lines first
 
 # kind, guard without which the pattern cannot match, pattern
 _KINDS: tuple[tuple[str, Callable[[str], object], re.Pattern[str]], ...] = (
-    ("TMP", lambda text: "/tmp/" in text, re.compile(r"(?:/private)?(?<![\w.])/tmp/[A-Za-z0-9_][\w.+-]*")),  # noqa: S108
+    ("TMP", lambda text: "/tmp/" in text, re.compile(r"/tmp/[A-Za-z0-9_][\w.+-]*")),  # noqa: S108
     (
         "UUID",
         _DASHED,
@@ -46,14 +48,37 @@ _KINDS: tuple[tuple[str, Callable[[str], object], re.Pattern[str]], ...] = (
     ),
 )
 
-_LIKE_REPLACED = re.compile(rf"<(?=\\*(?:WS>|(?:{'|'.join(kind for kind, _, _ in _KINDS)}):\d))")
+_LIKE_REPLACED = re.compile(rf"<(?=\\*(?:WS>|(?:WS|{'|'.join(kind for kind, _, _ in _KINDS)}):\d))")
+
+# What may stand before an absolute path: a blank or a sign that is no part of a path; a quote that opens (also `r"`);
+# an escaped blank; the end of a colour; an option's letter (`-I/usr`); the beginning of an address.
+_BEFORE_A_PATH = re.compile(
+    r"""(?:[\s=:,;(\[{|&!^]|[^\w\x00-\x7f]|(?<!<WS)(?<!<WS:\d)(?<!<WS:\d\d)[<>]
+    |(?<![\w.~)}\]$*?+%@/\\-])(?:(?<!\w)[bBrRfFuU]{1,2})?\\*["'`]
+    |\\[nrt]|(?:\x1b|\\u001b)\[[\d;]*[mK]|(?<![^\s"'`=])(?:-[A-Za-z]|@)|:///?)\Z""",
+    re.VERBOSE,
+)
+_N_BEFORE = 24
+_AFTER_A_ROOT = r"(?![\w.~+@%*?{$-])"
+_ABSOLUTE = re.compile(r"/.*[^/]|[A-Za-z]:[\\/].*[^\\/]", re.DOTALL)
+
+
+def _begins(text: str, place: int) -> bool:
+    """Whether a path begins at a place: it does not go on from something before it."""
+    return place == 0 or _BEFORE_A_PATH.search(text, max(0, place - _N_BEFORE), place) is not None
+
+
+def _outermost(workspaces: tuple[str, ...]) -> list[str]:
+    """Absolute roots, each once, in their order; one that lies in another goes with that."""
+    roots = list(dict.fromkeys(root.rstrip("/") for root in workspaces if _ABSOLUTE.fullmatch(root.rstrip("/"))))
+    return [root for root in roots if not any(root.startswith((f"{other}/", f"{other}\\")) for other in roots)]
 
 
 class Masker:
     r"""Masks text of one run.
 
     Args:
-        workspaces: exact workspace roots of the run, replaced by `<WS>` first.
+        workspaces: exact workspace roots of the run, replaced first: by `<WS>`, further ones by `<WS:2>` and so on.
 
     >>> a = Masker()
     >>> a.mask("cp /tmp/x1 /tmp/x1"), a.mask("/tmp/y2")
@@ -63,8 +88,11 @@ class Masker:
     """
 
     def __init__(self, workspaces: tuple[str, ...] = ()) -> None:
-        roots = sorted((root.rstrip("/") for root in workspaces if len(root.rstrip("/")) > 1), key=len, reverse=True)
-        self._roots = re.compile("|".join(rf"{re.escape(root)}(?![\w.-])" for root in roots)) if roots else None
+        self._names = {
+            root: "<WS>" if place == 0 else f"<WS:{place + 1}>" for place, root in enumerate(_outermost(workspaces))
+        }
+        longest = sorted(self._names, key=len, reverse=True)
+        self._roots = re.compile(f"(?:{'|'.join(map(re.escape, longest))}){_AFTER_A_ROOT}") if longest else None
         self._seen: dict[str, dict[str, int]] = {}
         self.n_masked_bytes = 0
 
@@ -77,14 +105,19 @@ class Masker:
         is_dashed = _DASHED(text)
         for kind, guard, pattern in _KINDS:
             if is_dashed if guard is _DASHED else guard(text):
-                text = pattern.sub(lambda found, kind=kind: self._ordinal(kind, found.group()), text)  # type: ignore[misc]
+                text = pattern.sub(lambda found, kind=kind: self._ordinal(kind, found), text)  # type: ignore[misc]
         return text
 
     def _workspace(self, found: re.Match[str]) -> str:
+        if not _begins(found.string, found.start()):
+            return found.group()
         self.n_masked_bytes += len(found.group())
-        return "<WS>"
+        return self._names[found.group()]
 
-    def _ordinal(self, kind: str, value: str) -> str:
+    def _ordinal(self, kind: str, found: re.Match[str]) -> str:
+        value = found.group()
+        if kind == "TMP" and not _begins(found.string, found.start()):
+            return value
         seen = self._seen.setdefault(kind, {})
         self.n_masked_bytes += len(value)
         return f"<{kind}:{seen.setdefault(value, len(seen) + 1)}>"

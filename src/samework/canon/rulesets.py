@@ -40,6 +40,7 @@ _TESTS: dict[str, object] = {
 _MASKS: dict[str, object] = {
     "masks": list(MASK_ORDER),
     "replacement": "<KIND:n>, n by first occurrence in the run",
+    "workspace": "absolute roots where a path begins; one inside another goes with it; the first <WS>, others <WS:n>",
     "literal": "what has that form already: a backslash after its <",
 }
 
@@ -49,11 +50,52 @@ DEFAULT_RULESETS: dict[str, Ruleset] = {
         Ruleset(
             "engine-ids",
             "tokens",
-            {"call": "sha256(tokenizer, ids as int32 LE)", "run": "sha256 over calls", "strip_terminal_stop": False},
+            {
+                "call": "sha256(tokenizer, ids as int32 LE)",
+                "run": "sha256 over calls",
+                "strip_terminal_stop": False,
+                "comparable": "tokenizer, and what each call is known by: ids, a producer's hash, or one with a size",
+                "unrecorded": [
+                    "no ids beside content",
+                    "fewer ids than were counted",
+                    "a hash that is not hexadecimal",
+                ],
+                "implied_prompts": [
+                    "texts in order, with which call a result answers",
+                    "completions in their places, as written",
+                ],
+            },
         ),
         Ruleset("raw-text", "text", {"normalisation": "none", "parts": ["text", "reasoning"]}),
         Ruleset(
-            "refuter", "refuter", {"refutes": "tokens", "parts": ["message text", "calls as written", "usage counts"]}
+            "messages",
+            "refuter",
+            {
+                "refutes": "tokens",
+                "parts": ["message text", "calls as written", "reasoning where none was hidden"],
+                "comparable": "recorder with its version, completions, raw or parsed, some reasoning hidden or none",
+            },
+        ),
+        Ruleset(
+            "prose", "prose", {"normalisation": "none", "parts": ["text"], "comparable": "where reasoning is hidden"}
+        ),
+        Ruleset(
+            "counts",
+            "counts",
+            {
+                "refutes": "tokens",
+                "parts": ["completion tokens", "reasoning tokens"],
+                "comparable": "recorder, and which of the counts each completion has",
+            },
+        ),
+        Ruleset(
+            "raw-completions",
+            "raw_text",
+            {
+                "contradicts": "equal token ids",
+                "parts": ["raw text"],
+                "comparable": "tokenizer; every completion is raw",
+            },
         ),
         Ruleset(
             "jcs-masked",
@@ -66,7 +108,15 @@ DEFAULT_RULESETS: dict[str, Ruleset] = {
                 **_MASKS,
             },
         ),
-        Ruleset("as-seen-masked", "observations", {"parts": ["text", "exit_status"], **_MASKS}),
+        Ruleset(
+            "as-seen-masked",
+            "observations",
+            {
+                "parts": ["text", "exit_status", "the call it answers: completions since, ordinal"],
+                "answers": "the call with its id; without one, the oldest open call of the last completion",
+                **_MASKS,
+            },
+        ),
         Ruleset("post-images", "patch", {"bytes": "after declared repairs", "paths": "(path, mode, blob id)"}),
         Ruleset(
             "git-tree",

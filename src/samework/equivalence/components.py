@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 _S, _D, _U, _NA = Verdict.SAME, Verdict.DIFFERENT, Verdict.UNKNOWN, Verdict.NOT_APPLICABLE
 
-# tokens: all ids; completion ids only (refute); text or usage of one recorder (refute).
-TOKEN_COMPONENTS = ("tok", "comp", "ref")
+# tokens: all ids; completion ids only (refute); messages of one recorder (refute); counts of tokens (refute).
+TOKEN_COMPONENTS = ("tok", "comp", "ref", "cnt")
 # tree: Git oid; content digest (across object formats); post-images on a recorded base; asserted oid; post-images on an
 # assumed base.
 TREE_COMPONENTS = ("oid", "tcd", "pat", "oida", "pata")
@@ -50,12 +50,15 @@ def state(comparable_a: object, value_a: object, comparable_b: object, value_b: 
 
 
 def tokens_verdict(states: Mapping[str, State]) -> tuple[Verdict, str]:
-    """Verdict of the token facet, and the component that decided ("" where none did)."""
+    """Verdict of the token facet, and the component that decided ("" where none did).
+
+    Equal ids of completions that read otherwise, or were counted otherwise, contradict each other and decide nothing.
+    """
     if states["tok"] is not State.INCOMPARABLE:
         return (_S if states["tok"] is State.EQUAL else _D), "tok"
-    for name in ("comp", "ref"):
+    for name in ("comp", "ref", "cnt"):
         if states[name] is State.UNEQUAL:
-            return _D, name
+            return (_U if states["comp"] is State.EQUAL else _D), name
     return _U, ""
 
 

@@ -12,6 +12,7 @@ import msgspec
 from samework.canon.rulesets import DEFAULT_RULESETS, STRICT_TESTS
 from samework.equivalence.components import (
     COMPONENTS,
+    TOKEN_COMPONENTS,
     TREE_COMPONENTS,
     State,
     is_weak,
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 _S, _D, _U, _NA = Verdict.SAME, Verdict.DIFFERENT, Verdict.UNKNOWN, Verdict.NOT_APPLICABLE
 _OF_PATCH = {"pat": Grade.DERIVED, "pata": Grade.ASSERTED}
-_TRAJECTORY_COMPONENTS = ("tok", "comp", "ref")
 
 
 class Judgement(msgspec.Struct, frozen=True):
@@ -42,16 +42,16 @@ class Judgement(msgspec.Struct, frozen=True):
 def states_of(a: RunSignature, b: RunSignature, signatures: Signatures) -> dict[str, State]:
     """State of each component of a pair, exceptions applied."""
     states = {name: state(*a.codes(name), *b.codes(name)) for name in COMPONENTS}
-    pair = (min(a.run_key, b.run_key), max(a.run_key, b.run_key))
+    pair = _pair(a, b)
     known = signatures.exceptions
     if pair in known.censored:
-        for name in _TRAJECTORY_COMPONENTS:
+        for name in TOKEN_COMPONENTS:
             if states[name] is State.UNEQUAL:
                 states[name] = State.INCOMPARABLE
-    if pair in known.refuted:
-        states["tst"] = State.UNEQUAL
     if pair in known.overlapping:
         states["tst"] = states["tsta"] = State.INCOMPARABLE
+    if pair in known.refuted:
+        states["tst" if known.refuted[pair].by_recorded else "tsta"] = State.UNEQUAL
     return states
 
 
@@ -82,7 +82,11 @@ def placement_of(states: dict[str, State], *, applies: bool) -> Placement:
 
 
 def _censored(a: RunSignature, b: RunSignature, signatures: Signatures) -> int | None:
-    return signatures.exceptions.censored.get((min(a.run_key, b.run_key), max(a.run_key, b.run_key)))
+    return signatures.exceptions.censored.get(_pair(a, b))
+
+
+def _pair(a: RunSignature, b: RunSignature) -> tuple[int, int]:
+    return min(a.run_key, b.run_key), max(a.run_key, b.run_key)
 
 
 def _hex(facet: str) -> str:
@@ -102,8 +106,8 @@ def _tokens(a: RunSignature, b: RunSignature, states: dict[str, State], signatur
     if verdict is _S:
         return FacetVerdict(_S, "equal_ids", _token_grade(a, b), ruleset)
     if verdict is _D:
-        reason = {"tok": "ids_differ", "comp": "completion_ids_differ", "ref": "text_refutes"}[by]
-        grade = Grade.ASSERTED if by == "ref" else _token_grade(a, b)
+        reason = _TOKENS_DIFFER[by]
+        grade = _token_grade(a, b) if by in ("tok", "comp") else Grade.ASSERTED
         return FacetVerdict(_D, reason, grade, ruleset)
     step = _censored(a, b, signatures)
     if step is not None and a.codes("text") != b.codes("text"):
@@ -116,10 +120,20 @@ def _token_grade(a: RunSignature, b: RunSignature) -> Grade:
     return weakest(*found)
 
 
+_TOKENS_DIFFER = {
+    "tok": "ids_differ",
+    "comp": "completion_ids_differ",
+    "ref": "text_refutes",
+    "cnt": "counts_refute",
+}
+
+
 def _token_gap(a: RunSignature, b: RunSignature) -> str:
     """Why no digest of all token ids can be compared."""
     if _incomplete(a, b):
         return "incomplete_record"
+    if a.ids_contradicted or b.ids_contradicted:
+        return "ids_contradicted"
     if not (a.has_trajectory and b.has_trajectory):
         return "no_trajectory"
     for run in (a, b):
@@ -151,6 +165,8 @@ def _plain(a: RunSignature, b: RunSignature, name: str, signatures: Signatures) 
         step = _censored(a, b, signatures) if trajectory else None
         if step is not None:
             return FacetVerdict(_U, f"censored@{step}", Grade.NONE, ruleset)
+        if name == "text" and _pair(a, b) in signatures.exceptions.hidden:
+            return FacetVerdict(_U, "reasoning_hidden", Grade.NONE, ruleset)
         return FacetVerdict(_D, "digests_differ", _plain_grade(name), ruleset)
     vacuous = bool(getattr(a, f"{name}_vacuous", False)) and bool(getattr(b, f"{name}_vacuous", False))
     return FacetVerdict(_S, "equal_digests", _plain_grade(name), ruleset, vacuous=vacuous)
@@ -237,7 +253,8 @@ def _tests(a: RunSignature, b: RunSignature, states: dict[str, State], signature
             _S, "env_assumed" if assumed else "equal_outcomes", grade, ruleset, detail=_tests_label(a, b)
         )
     if verdict is _D:
-        node = signatures.exceptions.refuted.get((min(a.run_key, b.run_key), max(a.run_key, b.run_key)))
+        found = signatures.exceptions.refuted.get(_pair(a, b))
+        node = None if found is None else found.node
         if assumed:
             return FacetVerdict(_D, "env_assumed", grade, ruleset, detail=node)
         return FacetVerdict(_D, _tests_difference(a, b, node), grade, ruleset, detail=node)

@@ -60,6 +60,7 @@ class RunSignature(_Coded, frozen=True, kw_only=True):
     usable: bool
     n_steps: int
     has_prompt_ids: bool | None
+    ids_contradicted: bool
     completion_reason: str | None
     completion_grade: str | None
     prompt_reason: str | None
@@ -95,6 +96,8 @@ class RunSignature(_Coded, frozen=True, kw_only=True):
     comp: Value
     ref_c: Value
     ref: Value
+    cnt_c: Value
+    cnt: Value
     oid_c: Value
     oid: Value
     tcd_c: Value
@@ -152,20 +155,31 @@ class PlacedRun(_Coded, frozen=True, gc=False):
     ran_c: Value
 
 
+class Refutation(msgspec.Struct, frozen=True):
+    """A node on which an incomplete report disagrees. by_recorded: its suite and environment are recorded."""
+
+    node: str
+    by_recorded: bool
+
+
+_Pair = tuple[int, int]
+
+
 class Exceptions(msgspec.Struct, frozen=True):
     """Pairs whose verdict is not equality of digests; keys are (smaller, larger) run_key.
 
-    censored: step at which the shorter record was cut. refuted: a node on which an incomplete report disagrees.
-    overlapping: strict mode only, undecided.
+    censored: step at which the shorter record was cut. refuted: by a report that is incomplete. overlapping: strict
+    mode only, undecided. hidden: of equal prose, where one shows reasoning that the other keeps back.
     """
 
-    censored: dict[tuple[int, int], int]
-    refuted: dict[tuple[int, int], str]
-    overlapping: frozenset[tuple[int, int]]
+    censored: dict[_Pair, int] = {}
+    refuted: dict[_Pair, Refutation] = {}
+    overlapping: frozenset[_Pair] = frozenset()
+    hidden: frozenset[_Pair] = frozenset()
 
-    def pairs(self) -> set[tuple[int, int]]:
+    def pairs(self) -> set[_Pair]:
         """Every pair named."""
-        return set(self.censored) | set(self.refuted) | set(self.overlapping)
+        return set(self.censored) | set(self.refuted) | self.overlapping | self.hidden
 
 
 class Signatures(msgspec.Struct, frozen=True):
@@ -191,7 +205,7 @@ def corrections(
 
     pairs: keys instead of those of the exceptions; a pair of which a run was not read is left out.
     """
-    bare = msgspec.structs.replace(signed, exceptions=Exceptions({}, {}, frozenset()))
+    bare = msgspec.structs.replace(signed, exceptions=Exceptions())
     for key_a, key_b in signed.exceptions.pairs() if pairs is None else pairs:
         a, b = signed.runs.get(key_a), signed.runs.get(key_b)
         if a is not None and b is not None:
@@ -256,18 +270,38 @@ def load_exceptions(handle: StoreHandle, *, task: str | None, strict: bool) -> E
     censored = {
         (a, b): step for a, b, step in db.execute(load(_PACKAGE, "sql/censored_pairs"), {"task": task}).fetchall()
     }
-    refuted: dict[tuple[int, int], str] = {}
-    for row in db.execute(load(_PACKAGE, "sql/refuting_nodes")).fetchall():
-        for pair in _pairs_of_cells(handle, *row[:4]):
-            refuted[pair] = row[4]
-    overlapping: set[tuple[int, int]] = set()
+    refuted: dict[_Pair, Refutation] = {}
+    for row in refuting_nodes(handle, strict=strict):
+        found = Refutation(row.node, by_recorded=not row.is_assumed)
+        for pair in _pairs_of_cells(handle, row.task, row.group_key, row.cell_a, row.cell_b):
+            if found.by_recorded or pair not in refuted:
+                refuted[pair] = found
+    hidden = frozenset((a, b) for a, b in db.execute(load(_PACKAGE, "sql/hidden_reasoning_pairs")).fetchall())
+    overlapping: set[_Pair] = set()
     if strict:
-        for row in db.execute(load(_PACKAGE, "sql/overlapping_cells")).fetchall():
-            overlapping.update(_pairs_of_cells(handle, *row))
-    return Exceptions(censored, refuted, frozenset(overlapping))
+        for cells in db.execute(load(_PACKAGE, "sql/overlapping_cells")).fetchall():
+            overlapping.update(_pairs_of_cells(handle, *cells))
+    return Exceptions(censored, refuted, frozenset(overlapping), hidden)
 
 
-def _pairs_of_cells(handle: StoreHandle, task: str, group_key: str, cell_a: str, cell_b: str) -> list[tuple[int, int]]:
+class RefutingNode(msgspec.Struct, frozen=True):
+    """Two cells of one group that a node tells apart, one of them without a complete report."""
+
+    task: str
+    group_key: str
+    cell_a: str
+    cell_b: str
+    node: str
+    is_assumed: bool
+
+
+def refuting_nodes(handle: StoreHandle, *, strict: bool = False) -> list[RefutingNode]:
+    """All of them; strict: none that rests on an assumed environment. Reads the temp tables that `prepare` filled."""
+    rows = handle.db.execute(load(_PACKAGE, "sql/refuting_nodes"), {"strict": strict}).fetchall()
+    return [RefutingNode(*row) for row in rows]
+
+
+def _pairs_of_cells(handle: StoreHandle, task: str, group_key: str, cell_a: str, cell_b: str) -> list[_Pair]:
     text = load(_PACKAGE, "sql/pairs_of_cells")
     given = {"task": task, "group_key": group_key, "cell_a": cell_a, "cell_b": cell_b}
     return [(a, b) for a, b in handle.db.execute(text, given).fetchall()]

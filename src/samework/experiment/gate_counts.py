@@ -41,7 +41,7 @@ def standings(handle: StoreHandle, wanted: Requirement, selection: Selection, si
         for task, state, n_pairs in facet_counts(handle, wanted.plain_facet.value, selection):
             found[task][standing_of_state(state)] += n_pairs
         _take_out_vacuous(handle, wanted.plain_facet, selection, found)
-    bare = Signatures(signatures.runs, Exceptions({}, {}, frozenset()), signatures.treeless, signatures.strict)
+    bare = Signatures(signatures.runs, Exceptions(), signatures.treeless, signatures.strict)
     for a, b in _explicit(signatures, selection):
         found[a.task][standing_of_pair(wanted, a, b, bare)] -= 1
         found[a.task][standing_of_pair(wanted, a, b, signatures)] += 1

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from samework.equivalence.signatures import refuting_nodes
 from samework.store.sql import load
 
 if TYPE_CHECKING:
@@ -51,13 +52,14 @@ class Refuted(msgspec.Struct, frozen=True):
 
 def read_refuted(handle: StoreHandle) -> Refuted:
     """Cells that refute each other. Reads the temp tables of `equivalence.signatures.prepare`."""
-    found = handle.db.execute(load("samework.equivalence", "sql/refuting_nodes")).fetchall()
+    found = refuting_nodes(handle)
     if not found:
         return Refuted()
     numbers: dict[tuple[str, str, str], int] = {}
     against: dict[int, set[int]] = {}
-    for task, group, *cells, _ in found:
-        a, b = (numbers.setdefault((task, group, cell), len(numbers)) for cell in cells)
+    for row in found:
+        places = ((row.task, row.group_key, cell) for cell in (row.cell_a, row.cell_b))
+        a, b = (numbers.setdefault(place, len(numbers)) for place in places)
         against.setdefault(a, set()).add(b)
         against.setdefault(b, set()).add(a)
     columns = [list(column) for column in zip(*numbers, strict=True)]

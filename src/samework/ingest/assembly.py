@@ -27,7 +27,7 @@ from samework.text import shortened
 _FLUSH_BYTES = 4 * 1024 * 1024
 _FLUSH_EVENTS = 4096
 _MAX_FINDINGS = 10_000
-_WORKSPACE_FIELDS = frozenset({"workspace.root", "workspace.cwd", "env.workspace", "env.cwd"})
+_WORKSPACE_FIELDS = ("workspace.root", "env.workspace", "workspace.cwd", "env.cwd")
 _FILLED = (
     "agent", "agent_version", "model", "native_id", "parent_native_id", "recorder", "tokenizer", "base_commit",
     "repo", "started", "ended",
@@ -111,9 +111,9 @@ class RunAssembly:
     def ensure_fold(self) -> TrajectoryFold:
         """The fold of its events, made with what is known of the run when the first is wanted."""
         if self.fold is None:
-            roots = tuple(
-                fact.value for fact in self.facts if fact.field in _WORKSPACE_FIELDS and isinstance(fact.value, str)
-            )
+            given = [fact for fact in self.facts if fact.field in _WORKSPACE_FIELDS and isinstance(fact.value, str)]
+            given.sort(key=lambda fact: _WORKSPACE_FIELDS.index(fact.field))
+            roots = tuple(str(fact.value) for fact in given)
             self.fold = TrajectoryFold(
                 self.rows, self.damage, tokenizer=self.start.tokenizer, recorder=self.start.recorder, workspaces=roots
             )

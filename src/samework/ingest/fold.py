@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import array
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -42,6 +42,14 @@ class FoldedTrajectory(msgspec.Struct, frozen=True):
 _MAX_NUMBER = (1 << 63) - 1
 
 
+class _CallPlace(NamedTuple):
+    """A call: seq of its completion, its ordinal there, and which completion of the run that is, from 1."""
+
+    seq: int
+    ordinal: int
+    step: int
+
+
 class TrajectoryFold:
     """Folds the events of one run, in order. rows: what is ready. on_damage: told of what an event cannot hold."""
 
@@ -59,9 +67,10 @@ class TrajectoryFold:
         self._events = rows.table("event")
         self._calls = rows.table("call")
         self._on_damage = on_damage
-        self._waiting: dict[tuple[int, int], tuple[object, ...]] = {}
-        self._by_id: dict[str, tuple[int, int]] = {}
-        self._unanswered: list[tuple[int, int]] = []
+        self._waiting: dict[_CallPlace, tuple[object, ...]] = {}
+        self._by_id: dict[str, _CallPlace] = {}
+        self._unanswered: list[_CallPlace] = []
+        self._told: set[str] = set()
         self.n_events = self.n_steps = self.n_calls = 0
         self.last_chain: bytes | None = None
 
@@ -69,14 +78,12 @@ class TrajectoryFold:
         """Fold the next event."""
         if event.token_ids is not None or event.prompt_token_ids is not None:
             event = self._checked_ids(event)
-        made = self._digester.add(event)
         rows, kind = self._rows, event.kind
-        call: tuple[int, int] | tuple[None, None] = (None, None)
+        call = self._observed(event) if kind is EventKind.OBSERVATION else None
+        made = self._digester.add(event, None if call is None else (self.n_steps - call.step, call.ordinal))
         if kind is EventKind.COMPLETION:
             self.n_steps += 1
             self._completion(event, made)
-        elif kind is EventKind.OBSERVATION:
-            call = self._observed(event)
         if made.body is not None:
             rows.body(made.body, made.raw)
         if event.reasoning is not None and made.reasoning is not None:
@@ -97,8 +104,8 @@ class TrajectoryFold:
                 made.reasoning,
                 len(made.raw),
                 self._held(event.exit_status, event),
-                call[0],
-                call[1],
+                None if call is None else call.seq,
+                None if call is None else call.ordinal,
                 event.workspace_tree_oid,
                 None if event.time is None else storable(event.time),
                 event.offset,
@@ -128,7 +135,7 @@ class TrajectoryFold:
         seq = made.seq
         self._unanswered = []
         for ordinal, (call, digest) in enumerate(zip(event.calls, made.calls, strict=True)):
-            place = (seq, ordinal)
+            place = _CallPlace(seq, ordinal, self.n_steps)
             self._rows.body(digest.arguments_sha256, raw_bytes(call.arguments))
             self._waiting[place] = (
                 seq,
@@ -157,17 +164,35 @@ class TrajectoryFold:
                     usage.source,
                 )
             )
+        self._tell_unusable(event, made)
         if event.token_ids is not None or event.margins is not None:
             self._rows.table("token").append(
                 (
                     seq,
-                    None if event.token_ids is None else ids_bytes(event.token_ids),
+                    None if event.token_ids is None or made.n_tokens is None else ids_bytes(event.token_ids),
                     None if event.margins is None else floats_bytes(event.margins),
                     event.margin_unit if event.margins is not None else None,
                 )
             )
         if event.top2 is not None or event.top2_texts is not None:
             self._ranked(event, seq)
+
+    def _tell_unusable(self, event: Event, made: EventDigests) -> None:
+        """Tell, once in a run, that recorded ids or a recorded hash of them cannot stand for the tokens of a call."""
+        has_ids = event.token_ids is not None
+        has_hash = event.token_ids_sha256 is not None
+        if (has_ids and made.n_tokens is None) or (has_hash and made.tokens_sha256 is None):
+            self._tell_once(
+                event, "token ids or their digest cannot be those of the whole completion, and are left out"
+            )
+        has_prompt = event.prompt_token_ids is not None or event.prompt_ids_sha256 is not None
+        if has_prompt and made.prompt_sha256 is None:
+            self._tell_once(event, "prompt token ids, or their digest, that hold nothing are left out")
+
+    def _tell_once(self, event: Event, reason: str) -> None:
+        if reason not in self._told:
+            self._told.add(reason)
+            self._on_damage(Damage(event.offset or 0, 0, reason, code="partial-token-ids", taints_run=False))
 
     def _ranked(self, event: Event, seq: int) -> None:
         """Keep the two likeliest tokens at each place; a list that does not fit the ids cannot be placed."""
@@ -184,15 +209,15 @@ class TrajectoryFold:
         if ids is not None or texts is not None:
             self._rows.table("token_rank").append((seq, ids, texts))
 
-    def _observed(self, event: Event) -> tuple[int, int] | tuple[None, None]:
+    def _observed(self, event: Event) -> _CallPlace | None:
         """The call that an observation answers: the one with its id, or the oldest open one of the last completion."""
-        place: tuple[int, int] | None
+        place: _CallPlace | None
         if event.call_id is not None:
             place = self._by_id.get(event.call_id)
         else:
             place = self._unanswered[0] if self._unanswered else None
         if place is None:
-            return (None, None)
+            return None
         if place in self._unanswered:
             self._unanswered.remove(place)
         waiting = self._waiting.pop(place, None)

@@ -44,6 +44,19 @@ class RunStart(msgspec.Struct, frozen=True, tag="run_start"):
     extra: dict[str, object] | None = None
 
 
+def versioned(recorder: str | None) -> bool:
+    """Whether a recorder is known with its version; two unknown versions need not parse alike.
+
+    >>> versioned("codex 0.42.0"), versioned("harbor"), versioned("gemini-cli (unknown version)")
+    (True, False, False)
+    """
+    name, _, version = (recorder or "").partition(" ")
+    return bool(name) and _NO_VERSION not in version and any(letter.isdigit() for letter in version)
+
+
+_NO_VERSION = "(unknown version)"
+
+
 class RunEnd(msgspec.Struct, frozen=True, tag="run_end"):
     """A run ends. detail: the source's own word for the reason."""
 

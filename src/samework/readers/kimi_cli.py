@@ -134,7 +134,7 @@ class _Facts:
             layout="kimi-cli",
             agent="kimi-cli",
             model=as_text(request.get("model")),
-            recorder=f"kimi-cli wire {self.version or '(unknown version)'}",
+            recorder=f"kimi-cli (unknown version), wire {self.version or 'unknown'}",
             started=self.started,
             extra={"forked": True} if self.forked_at >= 0 else None,
         )

@@ -195,7 +195,7 @@ def _start(call: dict[str, object]) -> Iterator[Record]:
         agent="openhands",
         model=model,
         native_id=as_name(response.get("id")),
-        recorder="openhands-sdk 1",
+        recorder="openhands-sdk (unknown version)",
         started=as_moment(call.get("timestamp")),
     )
     if model:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _PAGE = re.compile(r"([0-9]{1,9})\.json")
 _SWE_BENCH = re.compile(r"[\w.-]+__[\w.-]+-[0-9]+")
 _HEAD_BYTES = 65536
+_UNKNOWN_VERSION = "openhands (unknown version)"
 _SAMPLING = ("temperature", "top_p", "top_k", "seed", "max_output_tokens", "reasoning_effort")
 _SILENT = frozenset({"recall", "change_agent_state", "null", "pause", "resume", "loop_recovery"})
 _SILENT_RESULTS = frozenset({"agent_state_changed", "null"})
@@ -99,7 +100,7 @@ class OpenhandsV0:
                 yield _between(Damage(item.offset, item.n_bytes, "no instance: it has no history and no result"))
         if loose:
             n_runs += 1
-            yield RunStart(layout="openhands", agent="openhands", recorder="openhands 0")
+            yield RunStart(layout="openhands", agent="openhands", recorder=_UNKNOWN_VERSION)
             yield from _History([each for _, each in loose], loose[0][0]).records()
         if not n_runs:
             reason = first.reason if first is not None else "no instance of OpenHands"
@@ -161,7 +162,10 @@ def _session(source: Source) -> Iterator[Record]:
     if not events:
         raise DamagedRecord("not one event could be read", place=visible(source.path))
     yield RunStart(
-        layout="openhands", agent="openhands", recorder="openhands 0", started=as_moment(events[0].get("timestamp"))
+        layout="openhands",
+        agent="openhands",
+        recorder=_UNKNOWN_VERSION,
+        started=as_moment(events[0].get("timestamp")),
     )
     yield from damage
     yield from _History(events, None).records()
@@ -181,7 +185,7 @@ def _instance(record: dict[str, object], offset: int) -> Iterator[Record]:
         agent="/".join(part for part in ("openhands", as_name(metadata.get("agent_class"))) if part),
         agent_version=version,
         model=as_name(config.get("model")),
-        recorder=f"openhands {version or '0'}",
+        recorder=f"openhands {version}" if version else _UNKNOWN_VERSION,
         base_commit=base,
         repo=as_name(instance.get("repo")),
         content_sha256=hashlib.sha256(raw_bytes(compact(record))).hexdigest(),

@@ -207,7 +207,7 @@ class _Conversation:
             agent="openhands",
             model=as_name(as_dict(self.agent.get("llm")).get("model")),
             native_id=as_name(self.state.get("id")),
-            recorder="openhands-sdk 1",
+            recorder="openhands-sdk (unknown version)",
         )
 
     def facts(self) -> Iterator[Record]:

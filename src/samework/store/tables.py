@@ -194,7 +194,8 @@ class FacetRow(SQLModel, table=True):
     __tablename__ = "facet_digest"
     run_key: int = Field(primary_key=True, description="Run.")
     facet: str = Field(
-        primary_key=True, description="tokens, completion_tokens, prompt_tokens, text, refuter, actions, observations."
+        primary_key=True,
+        description="completion_tokens, prompt_tokens, text, prose, refuter, counts, raw_text, actions, observations.",
     )
     ruleset_id: bytes = Field(primary_key=True, description="Declared rules under which it was made.")
     digest: bytes | None = Field(default=None, description="The digest; NULL: no evidence.")

@@ -1,10 +1,11 @@
 -- equivalence/refuting_nodes: pairs of cells of which one has no complete report, refuted by a node that both saw.
--- Parameters: none. Reads the temp tables cell_report and cell_digest. Columns: task text, group_key text, cell_a text,
---   cell_b text, node text (one of them).
+-- Parameters: $strict boolean (only where suite and environment are recorded). Reads the temp tables cell_report and
+--   cell_digest. Columns: task text, group_key text, cell_a text, cell_b text, node text (one of them), assumed boolean.
 -- No report lists collectors that passed: a node WHERE::<collection> of the group passed in each cell that lists a test
 -- WHERE::... of it. One that broke in some report and passed in another of its cell is flaky, as any node is.
 with open_cells as (
-    select task, group_key, cell from cell_digest where not any_complete
+    select task, group_key, cell from cell_digest
+    where not any_complete and not ($strict and starts_with(group_key, 'a|'))
 ),
 groups as (
     select distinct task, group_key from open_cells
@@ -38,7 +39,8 @@ flaky as (
 kept as (
     select * from sets anti join flaky using (task, group_key, node)
 )
-select a.task, a.group_key, a.cell as cell_a, b.cell as cell_b, min(a.node) as node
+select a.task, a.group_key, a.cell as cell_a, b.cell as cell_b, min(a.node) as node,
+       starts_with(a.group_key, 'a|') as assumed
 from kept a
 semi join open_cells o on o.task = a.task and o.group_key = a.group_key and o.cell = a.cell
 join kept b on b.task = a.task and b.group_key = a.group_key and b.node = a.node and b.cell <> a.cell

@@ -1,11 +1,12 @@
 -- equivalence/trajectory_forms: per run, what its trajectory can be compared by.
--- Parameters: $task text or NULL. Columns: run_key bigint, usable boolean, tok_c blob, tok blob, comp_c blob, comp blob,
---   ref_c blob, ref blob, text blob, actions blob, observations blob.
+-- Parameters: $task text or NULL. Columns: run_key bigint, task text, usable boolean, ids_contradicted boolean, tok_c, tok,
+--   comp_c, comp, ref_c, ref, cnt_c, cnt, text, prose_c, prose, actions, observations blob.
 -- Prompt ids that nobody recorded are implied only by a recorded template that is recorded to read no clock, and equal
 --   text of all that the model saw.
--- A run whose record is incomplete is compared by none of these.
+-- A run whose record is incomplete is compared by none of these. Ids that in some run of the task stand for another text,
+-- by one recorder or as it came from the model, or for other counts, are contradicted: they make no run the same.
 with runs as (
-    select run_key, complete and has_trajectory as usable from run where $task is null or task = $task
+    select run_key, task, complete and has_trajectory as usable from run where $task is null or task = $task
 ),
 facets as (
     select f.run_key,
@@ -15,7 +16,12 @@ facets as (
            any_value(comparable) filter (facet = 'prompt_tokens') as prompt_c,
            any_value(digest) filter (facet = 'refuter') as ref,
            any_value(comparable) filter (facet = 'refuter') as ref_c,
+           any_value(digest) filter (facet = 'counts') as cnt,
+           any_value(comparable) filter (facet = 'counts') as cnt_c,
+           any_value(digest) filter (facet = 'raw_text') as raw_text,
            any_value(digest) filter (facet = 'text') as text,
+           any_value(digest) filter (facet = 'prose') as prose,
+           any_value(comparable) filter (facet = 'prose') as prose_c,
            any_value(digest) filter (facet = 'actions') as actions,
            any_value(digest) filter (facet = 'observations') as observations
     from facet_digest f semi join runs using (run_key)
@@ -27,18 +33,35 @@ templates as (
     where field in ('template.sha256', 'template.reads_clock')
     group by run_key
     having bool_or(field = 'template.reads_clock' and value = 'false')
+),
+told as (
+    select r.task, f.completion_c, f.completion, unnest([
+               {'kind': f.ref_c, 'told': f.ref},
+               {'kind': f.cnt_c, 'told': f.cnt},
+               {'kind': case when f.raw_text is not null then f.completion_c end, 'told': f.raw_text}
+           ], recursive := true)
+    from facets f join runs r using (run_key)
+    where r.usable and f.completion_c is not null
+),
+contradicted as (
+    select distinct task, completion_c, completion
+    from (select task, completion_c, completion, kind from told where kind is not null
+          group by all having count(distinct told) > 1)
 )
-select r.run_key, r.usable,
-       case when not r.usable or f.completion_c is null then null
+select r.run_key, r.task, r.usable, c.task is not null as ids_contradicted,
+       case when not r.usable or f.completion_c is null or c.task is not null then null
             when f.prompt_c is not null then f.completion_c || f.prompt_c
             when t.template is not null
             then f.completion_c || f.prompt || encode('implied by template ' || t.template) end as tok_c,
        case when f.prompt_c is not null then f.completion || f.prompt else f.completion end as tok,
        case when r.usable then f.completion_c end as comp_c, f.completion as comp,
        case when r.usable then f.ref_c end as ref_c, f.ref,
+       case when r.usable then f.cnt_c end as cnt_c, f.cnt,
        case when r.usable then f.text end as text,
+       case when r.usable then f.prose_c end as prose_c, f.prose,
        case when r.usable then f.actions end as actions,
        case when r.usable then f.observations end as observations
 from runs r
 left join facets f using (run_key)
 left join templates t using (run_key)
+left join contradicted c on c.task = r.task and c.completion_c = f.completion_c and c.completion = f.completion

@@ -78,7 +78,7 @@ class Trajectory:
     def start(self, parent: str | None = None, task: str | None = None) -> RunStart:
         """The start of its run."""
         agent = as_dict(self.members.get("agent"))
-        version = as_text(self.members.get("schema_version")) or "ATIF"
+        version, schema = as_name(agent.get("version")), as_text(self.members.get("schema_version")) or "ATIF"
         extra = {name: self.members[name] for name in ("notes", "extra") if self.members.get(name)}
         extra |= {"agent": agent["extra"]} if agent.get("extra") else {}
         times = [time for _, step in self.steps if (time := as_text(as_dict(step).get("timestamp"))) is not None]
@@ -88,11 +88,11 @@ class Trajectory:
             kind=RunKind.CODING,
             layout="atif",
             agent=name,
-            agent_version=as_name(agent.get("version")),
+            agent_version=version,
             model=as_name(agent.get("model_name")) or self._model_of_steps(),
             native_id=self.native_id,
             parent_native_id=parent,
-            recorder=f"{name or 'unknown'} {version}",
+            recorder=f"{name or 'unknown'} {version or '(unknown version)'}, {schema}",
             started=times[0] if times else None,
             ended=times[-1] if times else None,
             extra=extra or None,
