@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import msgspec
 
+from samework.equivalence.manifest_diff import REUSED_NAMES
+
 
 class Requirement(msgspec.Struct, frozen=True):
     """A field that must be recorded on both sides. compared: False where it must be known but may differ."""
@@ -27,7 +29,7 @@ MODEL_KNOWN = Requirement(("model.id", "model_id"), compared=False)
 SAMPLING_KNOWN = Requirement(("sampling.temperature", "sampling.temperature_requested"), compared=False)
 CACHE_POLICY = Requirement(("cache.attention_reuse.enabled", "cache.prefix_policy", "prefix_cache_policy"))
 RESET_SCOPE = Requirement(("reset.scope", "reset_scope"))
-REUSED = Requirement(("reuse.cached_tokens", "reuse_cached_tokens"))
+REUSED = Requirement(REUSED_NAMES)
 
 REQUIRED: dict[str, tuple[Requirement, ...]] = {
     "M": (

@@ -7,17 +7,19 @@ difference means for a claim is said in `claims`.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from itertools import zip_longest
+from typing import TYPE_CHECKING, TypeGuard
 
 import msgspec
 
 from samework.model.results import FieldDifference
-from samework.model.words import Absence
+from samework.model.words import Absence, FieldSource
 from samework.store.sql import load
 
 if TYPE_CHECKING:
     from samework.store.connection import StoreHandle
 
+REUSED_NAMES = ("reuse.cached_tokens", "reuse_cached_tokens")
 EQUAL, DIFFERS, NOT_COMPARABLE = "equal", "differs", "not_comparable"
 REQUESTED = "_requested"
 
@@ -118,9 +120,42 @@ def manifest_difference(handle: StoreHandle, a_key: int, b_key: int) -> tuple[Fi
     for field, run_key, value, source, absence in rows:
         decoded = None if value is None else json.loads(value)
         sides.setdefault(field, {}).setdefault(run_key, Side(decoded, source, absence))
+    counted = handle.db.execute(load("samework.equivalence", "sql/calls_reuse"), {"a": a_key, "b": b_key}).fetchall()
+    for run_key, calls in counted:
+        _count_reuse(sides, run_key, calls)
     return tuple(
         difference(field, of.get(a_key, _UNRECORDED), of.get(b_key, _UNRECORDED)) for field, of in sorted(sides.items())
     )
+
+
+def _count_reuse(sides: dict[str, dict[int, Side]], run_key: int, calls: list[int | None]) -> None:
+    """Hold what the manifest says of reused tokens against the calls; where it says nothing, the calls stand for it."""
+    is_told = False
+    for name in REUSED_NAMES:
+        side = sides.get(name, {}).get(run_key)
+        if side is not None and side.is_recorded:
+            is_told = True
+            sides[name][run_key] = msgspec.structs.replace(side, value=reuse_of_calls(side.value, calls))
+    if not is_told and (None not in calls or any(calls)):
+        sides.setdefault(REUSED_NAMES[0], {})[run_key] = Side(calls, FieldSource.MEASURED)
+
+
+def reuse_of_calls(value: object, calls: list[int | None]) -> object:
+    """Reused tokens as the manifest gives them, where its calls bear it out; else a list, None for each untold call.
+
+    >>> reuse_of_calls(0, [None, 75]), reuse_of_calls([0], [None, None]), reuse_of_calls([0, 0], [None, 0])
+    ([None, 75], [0, None], [0, 0])
+    """
+    if isinstance(value, list):
+        entries = zip_longest(value, calls)
+        return [max(known) if (known := [n for n in pair if _is_count(n)]) else None for pair in entries] + (
+            [None] if len(value) > len(calls) else []
+        )
+    return calls if _is_count(value) and sum(n or 0 for n in calls) > value else value
+
+
+def _is_count(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def difference(field: str, a: Side, b: Side) -> FieldDifference:

@@ -126,6 +126,8 @@ def _prompts(ways: list[list[Member]], runs: dict[int, RunFacts]) -> tuple[str, 
     if any(sum(prompt in way for way in known) > 1 for prompt in distinct):
         why = f"prompt token ids equal across branches in some of {len(members)} runs, other or unrecorded in the rest"
         return "equal", why, None
+    if len({runs[member.run_key].prompt_grade == Grade.DIGEST for member in members}) > 1:
+        return "unrecorded", "prompt token ids are held of some runs, and only a producer's digest of others", None
     if len(distinct) > 1:
         return "differ", "", None
     return "unrecorded", f"prompt token ids unrecorded in {missing} of {len(members)} runs", None

@@ -33,24 +33,26 @@ requests as (
     group by m.run_key
 ),
 counted as (
-    select u.run_key, sum(u.cached_tokens) as n_reused
+    select u.run_key, sum(u.cached_tokens) as n_reused,
+           count(u.cached_tokens) = r.n_steps and bool_and(u.source not in ('timing', 'log')) as is_whole
     from call_usage u
     join run r using (run_key)
     semi join alike using (run_key)
     group by u.run_key, r.n_steps
-    having count(u.cached_tokens) = r.n_steps and bool_and(u.source not in ('timing', 'log'))
 ),
 declared as (
     select m.run_key,
            max(coalesce(try_cast(m.value as double), list_sum(try_cast(m.value as double[])))) as n_reused
     from recorded m
+    join run r using (run_key)
     semi join alike using (run_key)
     where m.field in ('reuse.cached_tokens', 'reuse_cached_tokens') and m.source = 'measured'
-      and not coalesce(list_contains(try_cast(m.value as double[]), null), false)
+      and coalesce(list_aggregate(try_cast(m.value as double[]), 'count') = r.n_steps, true)  -- NULL is not counted
     group by m.run_key
 ),
 placed as (
-    select r.task, q.request, f.comparable, f.digest, coalesce(c.n_reused, d.n_reused) as n_reused
+    select r.task, q.request, f.comparable, f.digest,
+           case when c.is_whole or d.n_reused is not null then greatest(c.n_reused, d.n_reused) end as n_reused
     from run r
     join requests q using (run_key)
     join facet_digest f on f.run_key = r.run_key and f.facet = 'completion_tokens' and f.digest is not null

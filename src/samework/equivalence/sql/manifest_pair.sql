@@ -1,7 +1,7 @@
 -- equivalence/manifest_pair: what is recorded of the making of two runs, field by field.
 -- Parameters: $a, $b bigint (run_key). Columns: field text, run_key bigint, value text (canonical JSON), source text,
---   absence text. Facts that lie in other tables stand in for a field that the manifest does not name: the base, the
---   harness, and the reused tokens of each call, where every call reports them.
+--   absence text. Facts that lie in other tables stand in for a field that the manifest does not name: the base and the
+--   harness.
 with given as (
     select field, run_key, value, source, absence from manifest_field where run_key in ($a, $b)
 ),
@@ -19,17 +19,10 @@ found as (
     union all
     select 'tokenizer.sha256', run_key, to_json(tokenizer)::text
     from run where run_key in ($a, $b) and tokenizer is not null
-    union all
-    select 'reuse.cached_tokens', u.run_key, to_json(list(u.cached_tokens order by u.seq))::text
-    from call_usage u
-    join run r using (run_key)
-    where u.run_key in ($a, $b)
-    group by u.run_key, r.n_steps
-    having count(u.cached_tokens) = r.n_steps and bool_and(u.source not in ('timing', 'log'))
 )
 select field, run_key, value, source, absence from given
 union all
-select f.field, f.run_key, f.value, case when f.field like 'reuse.%' then 'measured' else 'declared' end, null
+select f.field, f.run_key, f.value, 'declared', null
 from found f
 anti join (select field, run_key from given where value is not null or absence = 'n/a') g using (field, run_key)
 order by field, run_key, value is null
