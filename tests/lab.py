@@ -63,6 +63,10 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     tokenizer: str | None = "tok"
     text: str | None = None
     recorder: str | None = "lab"
+    counts: str | None = None
+    raw_text: str | None = None
+    prose: str | None = None
+    hides: str = "-"
     actions: str | None = None
     tree: str | None = None
     tree_format: str = "sha1"
@@ -149,6 +153,9 @@ class Lab:
         self._facet(key, "prompt_tokens", run.prompt, run.tokenizer, "token_ids_unrecorded")
         self._facet(key, "text", run.text, "text", "no_completion")
         self._facet(key, "refuter", run.text, run.recorder, "recorder_unrecorded")
+        self._facet(key, "counts", run.counts, run.recorder, "unrecorded")
+        self._facet(key, "raw_text", run.raw_text, run.tokenizer, "unrecorded")
+        self._facet(key, "prose", run.prose, run.hides, "unrecorded")
         self._facet(key, "actions", run.actions, "actions", "no_trajectory")
         self._facet(key, "observations", None, None, "no_trajectory")
 

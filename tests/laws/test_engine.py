@@ -33,6 +33,7 @@ edits = st.tuples(st.sampled_from([None, "c" * 40, "d" * 40]), st.sampled_from([
 def runs(draw: st.DrawFn) -> Run:
     walk = draw(walks)
     words = "".join(walk)
+    reasoning = draw(st.sampled_from(["", "", "?"]))
     return Run(
         task=draw(st.sampled_from(["t", "t", "u"])),
         arm=draw(st.sampled_from(["a", "b"])),
@@ -41,8 +42,12 @@ def runs(draw: st.DrawFn) -> Run:
         tokens=words if draw(st.booleans()) else None,
         prompt=words if draw(st.booleans()) else None,
         tokenizer=draw(st.sampled_from(["tok", "tok", "other", None])),
-        text=words,
+        text=words + reasoning,
         recorder=draw(st.sampled_from(["lab", None])),
+        counts=draw(st.sampled_from([None, words, words + "+"])),
+        raw_text=draw(st.sampled_from([None, words, words + "!"])),
+        prose=words,
+        hides=draw(st.sampled_from(["-", "h"])),
         actions=words,
         tree=draw(_some),
         tree_format=draw(st.sampled_from(["sha1", "sha1", "sha256"])),

@@ -19,7 +19,7 @@ from samework.model.words import EventKind, Grade
 COMPLETION, OBSERVATION, USER = EventKind.COMPLETION, EventKind.OBSERVATION, EventKind.USER
 
 
-def facets(*events: Event, tokenizer: str | None = "tok", recorder: str | None = "rec") -> dict[str, FacetDigest]:
+def facets(*events: Event, tokenizer: str | None = "tok", recorder: str | None = "rec 1") -> dict[str, FacetDigest]:
     digester = RunDigester(tokenizer=tokenizer, recorder=recorder)
     for event in events:
         digester.add(event)
@@ -144,11 +144,26 @@ def test_only_masked_values_pass_for_masked_values(a: list[str], b: list[str]) -
         ("http://localhost:8080/", "http://localhost:<PORT:1>/"),
         ("cat /srv/agent/repo/a.py", "cat <WS>/a.py"),
         ("cat /srv/agent/repository", "cat /srv/agent/repository"),
+        ("rm /etc/srv/agent/repo /srv/agent/repo~ ~/srv/agent/repo", None),
+        ('rm "$HOME"/srv/agent/repo $(pwd)/srv/agent/repo', None),
+        ('{"c":"ls \\"/srv/agent/repo\\"\\n/srv/agent/repo/run"}', '{"c":"ls \\"<WS>\\"\\n<WS>/run"}'),
+        ("cc -I/srv/agent/repo/h A=/srv/agent/repo:/x >/srv/agent/repo/o", "cc -I<WS>/h A=<WS>:/x ><WS>/o"),
+        ("open(r'/srv/agent/repo/a') file:///srv/agent/repo", "open(r'<WS>/a') file://<WS>"),
+        ("\x1b[36m/srv/agent/repo/a\x1b[0m", "\x1b[36m<WS>/a\x1b[0m"),
+        ("rm /srv/agent/repo/tmp/a ~/tmp/a /var/tmp/a", "rm <WS>/tmp/a ~/tmp/a /var/tmp/a"),
+        ("run 2>/tmp/err", "run 2><TMP:1>"),
         ("0x10 and version 2026-11-29", "0x10 and version 2026-11-29"),
     ],
 )
-def test_masks(text: str, masked: str) -> None:
-    assert Masker(("/srv/agent/repo",)).mask(text) == masked
+def test_masks(text: str, masked: str | None) -> None:
+    """None: nothing is masked."""
+    assert Masker(("/srv/agent/repo",)).mask(text) == (text if masked is None else masked)
+
+
+def test_roots_of_one_run_are_told_apart_and_one_in_another_goes_with_it() -> None:
+    masker = Masker(("/w", "/w/sub", "/v/", "relative", "/w"))
+    assert masker.mask("/w/x /w/sub/x /v/x relative/x") == "<WS>/x <WS>/sub/x <WS:2>/x relative/x"
+    assert masker.mask("<WS:2> <WS>/tmp/x") == "<\\WS:2> <\\WS><TMP:1>"
 
 
 @given(st.text(st.characters(exclude_characters="<"), max_size=60))
@@ -263,10 +278,48 @@ def test_a_later_prompt_does_not_vouch_for_what_it_may_not_hold(events: tuple[Ev
     assert facets(*events)["prompt_tokens"].comparable is None
 
 
-def test_usage_refutes_only_what_counts_too() -> None:
-    with_usage = facets(Event(COMPLETION, "x", usage=Usage(completion_tokens=3)))["refuter"]
-    without = facets(Event(COMPLETION, "x"))["refuter"]
-    assert with_usage.comparable != without.comparable
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ((3, None), (3, 0)),
+        ((3, None), (None, 3)),
+        ((None, None), (3, None)),
+    ],
+)
+def test_counts_refute_only_what_counts_the_same_of_each_call(
+    a: tuple[int | None, int | None], b: tuple[int | None, int | None]
+) -> None:
+    one, two = (
+        facets(Event(COMPLETION, "x", usage=Usage(completion_tokens=n, reasoning_tokens=of)), _COUNTED)["counts"]
+        for n, of in (a, b)
+    )
+    assert one.comparable != two.comparable
+
+
+_COUNTED = Event(COMPLETION, "y", usage=Usage(completion_tokens=2))
+
+
+def test_a_run_without_counts_has_none() -> None:
+    assert "counts" not in facets(Event(COMPLETION, "x"))
+
+
+def test_other_reasoning_of_one_recorder_refutes_unless_some_was_kept_back() -> None:
+    shown = [facets(Event(COMPLETION, "x", reasoning=word))["refuter"] for word in ("a", "b")]
+    kept = [
+        facets(Event(COMPLETION, "x", reasoning=word), Event(COMPLETION, "y", reasoning_hidden=True))["refuter"]
+        for word in ("a", "b")
+    ]
+    assert shown[0].digest != shown[1].digest
+    assert kept[0] == kept[1]
+    assert kept[0].comparable != facets(Event(COMPLETION, "x"), Event(COMPLETION, "y"))["refuter"].comparable
+
+
+def test_which_call_a_result_answers_is_part_of_it_and_of_the_prefix() -> None:
+    digesters = [RunDigester(tokenizer="tok"), RunDigester(tokenizer="tok"), RunDigester(tokenizer="tok")]
+    result = Event(OBSERVATION, "x")
+    made = [each.add(result, answers) for each, answers in zip(digesters, ((0, 0), (0, 1), None), strict=True)]
+    assert len({one.chain for one in made}) == len({one.digest for one in made}) == 3
+    assert len({each.facets()[-1].digest for each in digesters}) == 3
 
 
 def test_times_and_ids_of_records_are_no_content() -> None:

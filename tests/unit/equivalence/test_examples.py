@@ -340,6 +340,23 @@ def test_text_refutes_tokens_within_one_recorder_and_never_confirms_them() -> No
     assert pair(Run(text="a"), Run(text="a")).facets[Facet.TOKENS].verdict is U
 
 
+def test_counts_refute_tokens_of_equal_messages() -> None:
+    a, b = Run(text="a", counts="1"), Run(text="a", counts="2")
+    assert pair(a, b).facets[Facet.TOKENS].reason == "counts_refute"
+
+
+def test_ids_that_stand_for_two_texts_make_no_run_of_the_task_the_same() -> None:
+    """Else a run that records no text would be the same as two that contradict each other."""
+    a, b = (Run(tokens="x", prompt="p", raw_text=text, text=None) for text in ("yes", "no"))
+    silent, other = Run(tokens="x", prompt="p"), Run(tokens="y", prompt="p")
+    lab = Lab([a, b, silent, other])
+    found = [compare(lab, *keys).facets[Facet.TOKENS] for keys in ((1, 2), (1, 3), (1, 4))]
+    assert [(one.verdict, one.reason) for one in found] == [
+        (U, "ids_contradicted"), (U, "ids_contradicted"), (D, "completion_ids_differ"),
+    ]  # fmt: skip
+    assert compare(Lab([a, silent]), 1, 2).facets[Facet.TOKENS].verdict is S
+
+
 def test_completion_ids_alone_refute_and_never_confirm() -> None:
     assert pair(Run(tokens="a"), Run(tokens="b")).facets[Facet.TOKENS].reason == "completion_ids_differ"
     assert pair(Run(tokens="a"), Run(tokens="a")).facets[Facet.TOKENS].reason == "prompt_ids_unrecorded"
