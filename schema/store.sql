@@ -241,7 +241,7 @@ CREATE TABLE "facet_digest" (
 );
 COMMENT ON TABLE "facet_digest" IS 'One canonical digest of one facet of one run.';
 COMMENT ON COLUMN "facet_digest"."run_key" IS 'Run.';
-COMMENT ON COLUMN "facet_digest"."facet" IS 'tokens, completion_tokens, prompt_tokens, text, refuter, actions, observations.';
+COMMENT ON COLUMN "facet_digest"."facet" IS 'completion_tokens, prompt_tokens, text, prose, refuter, counts, raw_text, actions, observations.';
 COMMENT ON COLUMN "facet_digest"."ruleset_id" IS 'Declared rules under which it was made.';
 COMMENT ON COLUMN "facet_digest"."digest" IS 'The digest; NULL: no evidence.';
 COMMENT ON COLUMN "facet_digest"."comparable" IS 'Runs are comparable on this facet iff this is equal and not NULL.';

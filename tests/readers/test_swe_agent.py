@@ -205,6 +205,16 @@ def test_a_file_of_history_alone_is_read_from_it():
     assert actions(records) == ["ls"]
 
 
+def test_another_image_is_another_text():
+    texts = []
+    for data in ("aa", "bb"):
+        image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}}
+        entries = [{"role": "user", "content": [{"type": "text", "text": "see "}, image]}, *OLD["history"][3:]]
+        texts += [event.text for event in only(read({"history": entries}), Event) if event.kind is EventKind.USER][:1]
+    assert texts[0] == "see <image_url sha256 d93df79e8eb6724d>"
+    assert texts[0] != texts[1]
+
+
 def test_thinking_is_reasoning_and_redacted_thinking_is_hidden():
     step = OLD["trajectory"][0]
     blocks = [{"type": "thinking", "thinking": "hm"}, {"type": "redacted_thinking", "data": "x"}]
