@@ -5,16 +5,18 @@ Refuses to import a command before it is asked for, so that `samework --help` st
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 import typer.core
 
-from samework.errors import EvidenceError, SameworkError, UsageError
+from samework.errors import EvidenceError, InputError, SameworkError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,6 +59,7 @@ COMMANDS: dict[str, dict[str, str]] = {
 # docs/commands/README.md says what each means.
 SAME, DIFFERENT, TROUBLE, UNDECIDED, FAULT, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 3, 70, 130, 141
 
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 _USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]  # Typer does not export the parent's name
 
 
@@ -109,9 +112,9 @@ class CommandGroup(typer.core.TyperGroup):
 def guarded(call: Callable[[], Any], *, as_json: bool) -> int:
     """Run `call`, turn errors that samework raises on purpose into a sentence and an exit code.
 
-    Returns: what `call` returned (None is 0), 2 for trouble, 3 where the evidence does not decide, 130 after Ctrl-C,
-        141 where the reader of our output went away. Other exceptions pass: they are faults of the program, and `main`
-        answers for them.
+    Returns: what `call` returned (None is 0), 2 for trouble and where there is no room for the answer, 3 where the
+        evidence does not decide, 130 after Ctrl-C, 141 where the reader of our output went away. Other exceptions pass:
+        they are faults of the program, and `main` answers for them.
     """
     try:
         code = call()
@@ -127,7 +130,18 @@ def guarded(call: Callable[[], Any], *, as_json: bool) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         return _pipe_closed()
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
+        _pipe_closed()
+        reason = f"the answer could not be written: {error.strerror}"
+        show_error(InputError(reason, hint="Make room, then ask again.", code="output-failed"), as_json=as_json)
+        return TROUBLE
     return int(code or 0)
+
+
+def _nowhere() -> TextIO:
+    return Path(os.devnull).open("w", encoding="utf-8")
 
 
 def _pipe_closed() -> int:
@@ -223,7 +237,12 @@ def run(args: Sequence[str]) -> int:
 
 
 def main() -> None:
-    """The console script. What the terminal's encoding lacks is written as an escape instead of failing."""
+    """The console script. What the terminal's encoding lacks is written as an escape instead of failing.
+
+    A stream that whoever called us closed is one to nowhere.
+    """
+    sys.stdout = sys.stdout or _nowhere()
+    sys.stderr = sys.stderr or _nowhere()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

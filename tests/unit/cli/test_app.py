@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from samework.cli.app import COMMANDS, FAULT, INTERRUPTED, TROUBLE, UNDECIDED, command_names, guarded, run
 from samework.errors import EvidenceError, NotFound
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def in_child(code: str) -> subprocess.CompletedProcess[str]:
@@ -128,4 +126,22 @@ def test_a_reader_that_goes_away_is_quiet() -> None:
     )
     os.close(writing)
     assert done.returncode == 141
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_an_answer_that_finds_no_room_is_trouble_and_no_difference() -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "samework", "formats"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 2
+    assert done.stderr.startswith("the answer could not be written: No space left on device")
+    assert done.stderr.rstrip().endswith("[output-failed]")
+
+
+def test_a_closed_output_is_one_to_nowhere() -> None:
+    done = subprocess.run(
+        f"{shlex.quote(sys.executable)} -m samework formats >&- 2>&-", shell=True, check=False, env=os.environ
+    )
+    assert done.returncode == 0
     assert done.stderr == b""
