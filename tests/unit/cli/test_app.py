@@ -126,6 +126,7 @@ def test_a_reader_that_goes_away_is_quiet() -> None:
     )
     os.close(writing)
     assert done.returncode == 141
+    assert done.stderr == b""
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
@@ -144,4 +145,3 @@ def test_a_closed_output_is_one_to_nowhere() -> None:
         f"{shlex.quote(sys.executable)} -m samework formats >&- 2>&-", shell=True, check=False, env=os.environ
     )
     assert done.returncode == 0
-    assert done.stderr == b""
