@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any, Self
 from samework.canon.patch_names import quoted
 from samework.errors import GitInputError, SameworkError
 from samework.text import shortened
+from samework.trees.object_files import check_objects
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 GIT_TIMEOUT_S = 900
 """A command that has not ended by then is stopped and counts as failed."""
+
+LOOKUP_TIMEOUT_S = 60
+"""The same for a command that only looks something up."""
 
 _MAX_WORDS = 500
 _MAX_LINES = 3
@@ -121,7 +125,12 @@ class NeutralGit:
             objects_path: object directory of ours to write to; None: one that is thrown away.
             alternates: object directories to read from, theirs among them.
             work_tree: directory whose files are read.
+
+        Raises:
+            GitInputError: an object directory of theirs holds what Git would wait for.
         """
+        for theirs in alternates:
+            check_objects(theirs)
         self._program = shutil.which("git")
         if self._program is None:
             raise SameworkError("git is not on PATH", code="git-missing", hint="Install git 2.39 or newer.")
@@ -164,6 +173,7 @@ class NeutralGit:
         stdin: bytes | IO[bytes] = b"",
         stdout: IO[bytes] | None = None,
         index: Path | None = None,
+        timeout_s: float = GIT_TIMEOUT_S,
     ) -> bytes:
         """Run one Git command.
 
@@ -172,6 +182,7 @@ class NeutralGit:
             stdin: what it reads.
             stdout: file to write to instead of returning the output.
             index: index file to use instead of our own.
+            timeout_s: seconds after which it is stopped.
 
         Returns:
             Its output, empty where `stdout` is given.
@@ -189,12 +200,12 @@ class NeutralGit:
                 stderr=subprocess.PIPE,
                 cwd=self._work_tree or self.path,
                 env=env,
-                timeout=GIT_TIMEOUT_S,
+                timeout=timeout_s,
                 check=False,
                 text=False,
             )
         except subprocess.TimeoutExpired as error:
-            raise GitInputError(f"git {words[0]} did not end within {GIT_TIMEOUT_S} s", code="git-failed") from error
+            raise GitInputError(f"git {words[0]} did not end within {timeout_s} s", code="git-failed") from error
         if done.returncode:
             said = _words_of(done.stderr) or f"git {words[0]} ended with status {done.returncode}"
             raise GitInputError(said, code="git-failed")

@@ -12,7 +12,7 @@ from pathlib import Path
 from samework.canon.commit_ids import commit_id
 from samework.errors import GitInputError, InputError
 from samework.text import shortened
-from samework.trees.neutral_git import NeutralGit
+from samework.trees.neutral_git import LOOKUP_TIMEOUT_S, NeutralGit
 
 _SECTION = re.compile(rb"\s*\[\s*([A-Za-z0-9.-]+)[^\]]*\]")
 _FORMAT = re.compile(rb"objectformat\s*=\s*\"?(sha1|sha256)\b", re.IGNORECASE)
@@ -50,10 +50,10 @@ def find_git_place(path: Path) -> GitPlace | None:
         The place, or None where there is no repository (a plain directory, a broken pointer, alternates that are a
         pipe or a device).
     """
-    for candidate in (_pointed(path / ".git"), path):
+    for candidate in (pointed(path / ".git"), path):
         if candidate is None or not (candidate / "HEAD").is_file():
             continue
-        common = _pointer(candidate / "commondir", b"")
+        common = pointer(candidate / "commondir", b"")
         common_dir = candidate if common is None else (candidate / common)
         alternates = common_dir / "objects" / "info" / "alternates"
         if (common_dir / "objects").is_dir() and (alternates.is_file() or not alternates.exists()):
@@ -119,27 +119,29 @@ def resolve_tree(place: GitPlace, commit: str) -> tuple[str | None, str]:
     given = checked_id(commit)
     with NeutralGit(place.object_format, alternates=(place.objects_path,)) as git:
         try:
-            tree = git.run("rev-parse", "--verify", f"{given}^{{tree}}")
+            tree = git.run("rev-parse", "--verify", f"{given}^{{tree}}", timeout_s=LOOKUP_TIMEOUT_S)
         except GitInputError as failure:
             raise GitInputError(
                 f"no commit {given} in the repository", place=shortened(str(place.common_dir), _SHOWN)
             ) from failure
         try:
-            whole = git.run("rev-parse", "--verify", f"{given}^{{commit}}").decode().strip()
+            found = git.run("rev-parse", "--verify", f"{given}^{{commit}}", timeout_s=LOOKUP_TIMEOUT_S)
+            whole = found.decode().strip()
         except GitInputError:
             return None, tree.decode().strip()
     return whole, tree.decode().strip()
 
 
-def _pointed(dot_git: Path) -> Path | None:
+def pointed(dot_git: Path) -> Path | None:
+    """The Git directory that a `.git` is or names, None where it is neither."""
     if dot_git.is_dir():
         return dot_git
-    target = _pointer(dot_git, b"gitdir:")
+    target = pointer(dot_git, b"gitdir:")
     return None if target is None else dot_git.parent / target
 
 
-def _pointer(path: Path, word: bytes) -> Path | None:
-    """Read a file that names a directory."""
+def pointer(path: Path, word: bytes) -> Path | None:
+    """What a file names after `word`; None where it is no file or says something else."""
     if not path.is_file():
         return None
     with path.open("rb") as file:

@@ -38,7 +38,8 @@ def read_tracked(place: GitPlace) -> Tracked:
         copy = git.path / "their-index"
         shutil.copyfile(place.index_path, copy)
         for shared in place.git_dir.glob("sharedindex.*"):
-            shutil.copyfile(shared, git.path / shared.name)
+            if shared.is_file() and shared.stat().st_size <= MAX_INDEX_BYTES:
+                shutil.copyfile(shared, git.path / shared.name)
         try:
             listed = git.run("ls-files", "-s", "-t", "-z", index=copy)
         except GitInputError:
