@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from samework.api.store import Store
+from samework.api.store import Store, objects_check
 from samework.errors import NotFound
 from samework.text import visible
 
@@ -57,7 +57,7 @@ def restore(file: Where, path: Where | None = None) -> Store:
     from samework.store.connection import STORE_NAME
 
     place = Path(path) if path is not None else Path(STORE_NAME)
-    restore(Path(file), place)
+    restore(Path(file), place, objects_check=objects_check)
     return Store(place)
 
 

@@ -11,7 +11,7 @@ from samework.text import visible
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from typing import Self
 
     from samework.api.details import NamedQuery, QueryResult, RunDetail
@@ -534,7 +534,7 @@ class Store:
         from samework.store.verify import verify_store
 
         self.close()
-        return verify_store(self.path, objects_check=_objects_check)
+        return verify_store(self.path, objects_check=objects_check)
 
     def repair(self, *, progress: Progress | None = None) -> Repair:
         """Make the database again from the ingested bytes; the old store is kept beside the new one.
@@ -545,7 +545,7 @@ class Store:
         from samework.ingest.repair import repair
 
         self.close()
-        return repair(self.path, objects_check=_objects_check, progress=progress)
+        return repair(self.path, objects_check=objects_check, progress=progress)
 
     def backup(self, out: Where) -> Backup:
         """Write a checked copy of the store to one file. Raises InputError: it exists; StoreError, StoreDamaged."""
@@ -554,7 +554,7 @@ class Store:
         self.close()
         if Path(out).exists():
             raise InputError("there is a file already", place=visible(str(out), one_line=True), code="file-exists")
-        return backup(self.path, Path(out))
+        return backup(self.path, Path(out), objects_check=objects_check)
 
     def snapshot(self, worktree: Where, *, scope: Sequence[str] = ()) -> SnapshotResult:
         """Tree oid and content digest of a working tree; nothing is stored."""
@@ -563,7 +563,7 @@ class Store:
         return snapshot(Path(worktree), scope=scope)
 
 
-def _objects_check(path: Path) -> list[str]:
-    from samework.trees.object_store import ObjectStore
+def objects_check(path: Path, trees: Collection[str]) -> list[tuple[str, str]]:
+    from samework.trees.object_store import object_faults
 
-    return ObjectStore.open(path).verify()
+    return list(object_faults(path, trees))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
@@ -27,21 +28,22 @@ from samework.ingest.settings import IngestSettings
 from samework.ingest.stored import StoredBundle, StoredSource
 from samework.model.results import SnapshotResult
 from samework.store import journal, witness
-from samework.store.connection import create_store, is_store, open_store
+from samework.store.connection import NEWER, create_store, is_store, open_store, refuse_newer
+from samework.store.files import OBJECTS_NAMES, SOURCES_NAME, complete_objects, remedy
 from samework.store.sources import SourceStore
 from samework.store.verify import verify_store
 from samework.store.write import BatchWriter
-from samework.text import visible
+from samework.text import shortened, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from samework.ingest.settings import Progress
     from samework.model.reader import Source
     from samework.store.connection import StoreHandle
     from samework.store.journal import Act
+    from samework.store.verify import ObjectsCheck
 
 
+_ACTS = frozenset({"ingest", "attach", "rows", "settle", "nothing", "begin"})
 _OWN_TABLES = frozenset({"review"})
 
 
@@ -61,9 +63,7 @@ class Repair(msgspec.Struct, frozen=True):
     kept: str
 
 
-def repair(
-    path: Path, *, objects_check: Callable[[Path], Iterable[str]] | None = None, progress: Progress | None = None
-) -> Repair:
+def repair(path: Path, *, objects_check: ObjectsCheck | None = None, progress: Progress | None = None) -> Repair:
     """Make the database of the store at `path` again.
 
     Args:
@@ -72,11 +72,15 @@ def repair(
         progress: as in `pipeline.ingest`.
 
     Raises: NotFound: there is no journal. StoreLocked: another process holds the store. StoreDamaged: the new one does
-    not verify; the old one was not touched. StoreError: the disk is full.
+    not verify; the old one was not touched. StoreError: the disk is full, or a newer program made the store.
     """
     path = Path(path).absolute()
     shown = visible(str(path), one_line=True)
-    told = journal.read(path)
+    refuse_newer(path)
+    try:
+        told = journal.read(path)
+    except OSError as error:
+        raise StoreError(f"the journal does not read: {error.strerror}", place=shown, hint=remedy(error)) from error
     missing = journal.missing_batches(told, witness.last_batch(path))
     if not told.acts:
         raise NotFound(
@@ -85,6 +89,7 @@ def repair(
             hint="Restore a backup, or ingest the files again into a new store.",
             code="no-journal",
         )
+    _refuse_unknown(told.acts, shown)
     _refuse_held(path)
     aside = path.with_name(f"{path.name}.repair-{os.getpid()}")
     try:
@@ -93,21 +98,39 @@ def repair(
             n_done, lost = _replayed(handle, told.acts, progress)
             n_runs = len(Index.of(handle.db).by_id)
         findings = verify_store(aside, objects_check=objects_check)
-        if findings:
-            first = findings[0]
+        of_objects = [finding for finding in findings if finding.where in OBJECTS_NAMES]
+        if len(of_objects) < len(findings):
+            first = next(finding for finding in findings if finding not in of_objects)
             raise StoreDamaged(f"what was made does not verify: {first.where}: {first.what}", place=shown)
+        aside.chmod(stat.S_IMODE(path.stat().st_mode))
         kept = _free_name(path)
         path.rename(kept)
         aside.rename(path)
     except OSError as error:
-        raise StoreError(f"the store cannot be made again: {error.strerror}", place=shown) from error
+        raise StoreError(
+            f"the store cannot be made again: {visible(error.strerror or str(error), one_line=True)}",
+            place=shown,
+            hint=remedy(error),
+        ) from error
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+    lost += [Lost(finding.where, finding.what) for finding in of_objects]
     lost += [Lost(f"journal, line {number}", "the line is damaged") for number in told.damaged]
     lost += [Lost(f"batch {number}", "no line of the journal tells of it") for number in missing]
     if (begin := journal.first_batch(told)) > 1:
         lost.append(Lost(f"all before batch {begin}", "the store was older than its journal"))
     return Repair(n_runs, n_done, tuple(lost), str(kept))
+
+
+def _refuse_unknown(acts: tuple[Act, ...], shown: str) -> None:
+    unknown = next((act["do"] for act in acts if act["do"] not in _ACTS), None)
+    if unknown is not None:
+        raise StoreError(
+            f"the journal tells of an act that this program does not know: {shortened(unknown, 80)!r}",
+            place=shown,
+            hint="Use a newer samework; the store was not touched.",
+            code=NEWER,
+        )
 
 
 def _free_name(path: Path) -> Path:
@@ -121,18 +144,18 @@ def _refuse_held(path: Path) -> None:
     if is_store(path):
         try:
             open_store(path, read_only=False, check_witness=False).close()
-        except StoreLocked:
-            raise
-        except StoreError:
-            return
+        except StoreError as error:
+            if isinstance(error, StoreLocked) or error.code == NEWER:
+                raise
 
 
 def _link_files(old: Path, new: Path) -> None:
     """The kept bytes and Git objects of the old store under the new one: files that are never changed in place."""
-    for name in ("sources", "objects.git"):
+    for name in (SOURCES_NAME, *OBJECTS_NAMES):
         if (old / name).is_dir():
             shutil.copytree(old / name, new / name, copy_function=_linked, dirs_exist_ok=True)
-    sources = SourceStore(new / "sources")
+    complete_objects(new)
+    sources = SourceStore(new / SOURCES_NAME)
     for digits, _ in list(sources.verify()):
         sources.path_of(digits).unlink()  # the link; the old store keeps the file
 

@@ -19,7 +19,17 @@ from typing import TYPE_CHECKING, Final, Self
 import duckdb
 
 from samework.errors import NotFound, StoreDamaged, StoreError, StoreLocked
-from samework.store import held, migrate, rescue, seal, sql, witness
+from samework.store import foreign, held, migrate, rescue, seal, sql, witness
+from samework.store.files import (
+    DATABASE_NAME,
+    MARKER_NAME,
+    OBJECTS_NAMES,
+    SOURCES_NAME,
+    STORE_MODE,
+    check_entries,
+    opened,
+    remedy,
+)
 from samework.store.sources import SourceStore
 from samework.store.version import APPLICATION_ID, SCHEMA_VERSION
 from samework.text import shortened, visible
@@ -29,16 +39,17 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 STORE_NAME: Final = ".samework"
-DATABASE_NAME: Final = "store.duckdb"
-MARKER_NAME: Final = "format"
-_OBJECTS_NAME: Final = "objects.git"
-_SOURCES_NAME: Final = "sources"
 _TEMPORARY_NAME: Final = "tmp"
 _READ_MEMORY: Final = "2GB"
 WRITE_MEMORY: Final = "96MB"
 # Small row groups leave memory early: an uncommitted batch is written as it grows instead of being held whole.
 _ROW_GROUP_ROWS: Final = 8192
+NEWER: Final = "store-newer"
+"""Code of the error of a store that a newer program made."""
+
 _ATTACHED: Final = "store"
+_MAGIC: Final = b"DUCK"
+_MAGIC_PLACE: Final = 8
 _PATIENCE_SECONDS: Final = 2.0
 _PAUSE_SECONDS: Final = 0.05
 _HOLDER = re.compile(r"Conflicting lock is held in (?P<program>.*?) \(PID (?P<pid>\d+)\)")
@@ -59,8 +70,8 @@ class StoreHandle:
         self.root = root
         self.db = db
         self.read_only = read_only
-        self.objects_path = root / _OBJECTS_NAME
-        self.sources = SourceStore(root / _SOURCES_NAME)
+        self.objects_path = root / OBJECTS_NAMES[0]
+        self.sources = SourceStore(root / SOURCES_NAME)
         self._taken = taken
         self._give_back = weakref.finalize(self, held.release, taken)
 
@@ -102,16 +113,14 @@ class StoreHandle:
                 self.checkpoint()
         except (duckdb.Error, OSError) as error:
             said = first_line(error) if isinstance(error, duckdb.Error) else error.strerror
-            raise StoreError(f"the store could not be brought to rest: {said}") from error
+            raise StoreError(f"the store could not be brought to rest: {said}", hint=remedy(error)) from error
         finally:
             self.release()
         if not self.read_only:
             try:
                 seal.close(self.root)
             except OSError as error:
-                raise StoreError(
-                    f"the store could not be sealed: {error.strerror}", hint="Make room on the disk."
-                ) from error
+                raise StoreError(f"the store could not be sealed: {error.strerror}", hint=remedy(error)) from error
 
     def __enter__(self) -> Self:
         return self
@@ -164,7 +173,8 @@ def create_store(path: Path) -> StoreHandle:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(aside, ignore_errors=True)
-        (aside / _SOURCES_NAME).mkdir(parents=True)
+        aside.mkdir(mode=STORE_MODE)
+        (aside / SOURCES_NAME).mkdir()
         (aside / MARKER_NAME).write_text(f"{APPLICATION_ID} {SCHEMA_VERSION}\n", encoding="ascii")
         with _connected(aside, read_only=False) as handle:
             migrate.create_schema(handle.db)
@@ -191,11 +201,16 @@ def open_store(path: Path, *, read_only: bool, check_witness: bool = True) -> St
     shown = visible(str(path), one_line=True)
     if not (path / DATABASE_NAME).is_file():
         raise NotFound("no store there", place=shown, hint="`samework init` makes one.", code="no-store")
-    _check_version(_marker(path), shown)
-    handle = _connected(path, read_only=read_only)
+    try:
+        _check_version(_marker(path), shown)
+        check_entries(path)
+        handle = _connected(path, read_only=read_only)
+    except OSError as error:
+        raise StoreError(f"the store does not read: {error.strerror}", place=shown, hint=remedy(error)) from error
     try:
         version = migrate.schema_version(handle.db)
         _check_version(version, shown)
+        foreign.refuse(handle.db, shown)
         if version is not None and version < SCHEMA_VERSION:
             handle = _migrated(handle, read_only=read_only)
         if check_witness:
@@ -206,7 +221,7 @@ def open_store(path: Path, *, read_only: bool, check_witness: bool = True) -> St
         raise StoreDamaged(f"the database does not read: {first_line(error)}", place=shown, hint=_RESTORE) from error
     except OSError as error:
         handle.release()
-        raise StoreError(f"the store does not read: {error.strerror}", place=shown) from error
+        raise StoreError(f"the store does not read: {error.strerror}", place=shown, hint=remedy(error)) from error
     except BaseException:
         handle.release()
         raise
@@ -243,10 +258,18 @@ def _migrated(handle: StoreHandle, *, read_only: bool) -> StoreHandle:
 
 def _marker(path: Path) -> int | None:
     try:
-        words = (path / MARKER_NAME).read_text(encoding="ascii", errors="replace")[:100].split()
+        with opened(path / MARKER_NAME) as file:
+            words = file.read(100).decode("ascii", "replace").split()
     except OSError:
         return None
     return int(words[1]) if len(words) == 2 and words[0] == APPLICATION_ID and words[1].isdigit() else None  # noqa: PLR2004
+
+
+def refuse_newer(path: Path) -> None:
+    """Refuse a store that says it is of a newer version; its database is not opened. Raises: StoreError."""
+    version = _marker(path)
+    if version is not None:
+        _check_version(version, visible(str(path), one_line=True))
 
 
 def _check_version(version: int | None, shown: str) -> None:
@@ -257,7 +280,7 @@ def _check_version(version: int | None, shown: str) -> None:
             f"the store has schema version {version}, this program knows {SCHEMA_VERSION}",
             place=shown,
             hint="Use a newer samework; the store was not touched.",
-            code="store-newer",
+            code=NEWER,
         )
 
 
@@ -271,6 +294,8 @@ def _connected(root: Path, *, read_only: bool) -> StoreHandle:
             rescue.restore(database)
         taken = None if is_new else held.take(database, read_only=read_only)
         try:
+            if taken is not None:
+                _check_magic(held.descriptor_of(taken), shown)
             db = _opened(root, read_only=read_only)
         except BaseException as error:
             if taken is not None:
@@ -285,6 +310,12 @@ def _connected(root: Path, *, read_only: bool) -> StoreHandle:
             time.sleep(_PAUSE_SECONDS)
             continue
         return StoreHandle(root, db, read_only=read_only, taken=taken or held.take(database, read_only=read_only))
+
+
+def _check_magic(descriptor: int, shown: str) -> None:
+    """Refuse what is no DuckDB file: DuckDB would look for an extension that reads it, or write over an empty one."""
+    if os.pread(descriptor, len(_MAGIC), _MAGIC_PLACE) != _MAGIC:
+        raise StoreDamaged("the database is damaged: it is no DuckDB file", place=shown, hint=_RESTORE)
 
 
 def _opened(root: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
@@ -328,9 +359,7 @@ def _opening_failure(error: duckdb.Error, shown: str) -> StoreError:
     if "could not set lock" in said.lower():
         return StoreLocked(f"another process holds the store: {first_line(error)}", place=shown)
     if _NEWER_FILE.search(said) and not _DAMAGE.search(said):
-        return StoreError(
-            f"the file was written by a newer DuckDB: {first_line(error)}", place=shown, code="store-newer"
-        )
+        return StoreError(f"the file was written by a newer DuckDB: {first_line(error)}", place=shown, code=NEWER)
     if _DAMAGE.search(said):
         return StoreDamaged(f"the database is damaged: {first_line(error)}", place=shown, hint=_RESTORE)
     return StoreError(f"the database does not open: {first_line(error)}", place=shown)

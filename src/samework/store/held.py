@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import io
 import os
+import stat
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO
 
 from samework.decode.placed import Placed
 from samework.errors import StoreLocked
+from samework.store.files import not_regular
 from samework.text import visible
 
 if TYPE_CHECKING:
@@ -40,6 +42,15 @@ def _identity(state: os.stat_result) -> Identity:
     return state.st_dev, state.st_ino
 
 
+def _opened(file: Path) -> tuple[int, Identity]:
+    descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK)
+    state = os.fstat(descriptor)
+    if not stat.S_ISREG(state.st_mode):
+        os.close(descriptor)
+        raise not_regular(file)
+    return descriptor, _identity(state)
+
+
 def take(database: Path, *, read_only: bool) -> Identity:
     """Note that a database is about to be opened; give it back with `release` when DuckDB has closed it.
 
@@ -48,8 +59,7 @@ def take(database: Path, *, read_only: bool) -> Identity:
     with _lock:
         found = _files.get(_identity(database.stat()))
         if found is None:
-            descriptor = os.open(database, os.O_RDONLY)
-            identity = _identity(os.fstat(descriptor))
+            descriptor, identity = _opened(database)
             _files[identity] = _File(descriptor, is_written=not read_only)
             return identity
         if found.is_written or not read_only:
@@ -93,8 +103,7 @@ def reading(file: Path) -> Iterator[BinaryIO]:
         identity = _identity(state)
         found = _files.get(identity)
         if found is None:
-            descriptor = os.open(file, os.O_RDONLY)
-            identity = _identity(os.fstat(descriptor))
+            descriptor, identity = _opened(file)
             found = _files[identity] = _File(descriptor, is_written=False)
         else:
             found.n += 1

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from samework.store import files
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
@@ -53,24 +55,32 @@ def append(root: Path, batch: int, acts: Sequence[Act]) -> None:
 
 
 def read(root: Path) -> Journal:
-    """All acts in order; an absent journal is an empty one."""
+    """All acts in order; an absent journal is an empty one. Raises: OSError: it cannot be read."""
     acts: list[Act] = []
     damaged: list[int] = []
-    try:
-        lines = (root / JOURNAL_NAME).read_bytes().split(b"\n")
-    except FileNotFoundError:
-        lines = []
-    for number, line in enumerate(lines, start=1):
+    for number, whole in enumerate(files.lines(root / JOURNAL_NAME), start=1):
+        line = whole.removesuffix(b"\n")
         if not line:
             continue
         digits, text = line[:_DIGITS], line[_DIGITS + 1 :]
         is_whole = line[_DIGITS : _DIGITS + 1] == b" " and hashlib.sha256(text).hexdigest().encode() == digits
-        if is_whole:
-            acts.append(json.loads(text))
-        elif number < len(lines):
+        act = _act(text) if is_whole else None
+        if act is not None:
+            acts.append(act)
+        elif is_whole or whole.endswith(b"\n"):
             damaged.append(number)
         # The last line without its end was cut by a crash before its batch was committed: nothing was lost with it.
     return Journal(tuple(acts), tuple(damaged))
+
+
+def _act(text: bytes) -> Act | None:
+    """An act as `append` writes one, None for anything else."""
+    try:
+        act = files.decoded(text)
+    except ValueError:
+        return None
+    is_ours = isinstance(act, dict) and isinstance(act.get("do"), str) and isinstance(act.get("batch"), int)
+    return act if is_ours else None
 
 
 def first_batch(journal: Journal) -> int:

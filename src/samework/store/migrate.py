@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import duckdb
 
-from samework.store import sql
+from samework.store import foreign, sql
 from samework.store.version import APPLICATION_ID, SCHEMA_VERSION
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ _PROGRAM: Final = "samework"
 def schema_version(db: duckdb.DuckDBPyConnection) -> int | None:
     """Version that the store itself names; None where the database is not a store of samework."""
     try:
+        if not foreign.has_plain_table(db, "meta"):
+            return None
         facts = dict(db.execute("SELECT key, value FROM main.meta").fetchall())
     except (duckdb.CatalogException, duckdb.BinderException):
         return None

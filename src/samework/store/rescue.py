@@ -15,7 +15,7 @@ import os
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
-from samework.store import held
+from samework.store import files, held
 from samework.store.sources import sync_directory
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 RESCUE_NAME: Final = "checkpoint.blocks"
 _PAGE: Final = 4096
+_HEAD_BYTES: Final = 1 << 24
 _HEADERS: Final = 3 * _PAGE  # the file's header, then two headers of the database that take turns
 _METADATA_BLOCKS: Final = "SELECT DISTINCT block_id FROM pragma_metadata_info(?) ORDER BY block_id"
 _BLOCK_SIZE: Final = "SELECT block_size FROM pragma_database_size() WHERE database_name = ?"
@@ -103,8 +104,9 @@ def _write(database: Path, parts: list[tuple[int, bytes]]) -> None:
 def _read(database: Path) -> list[tuple[int, bytes]] | None:
     """(place, bytes) of each part, the headers first; None where there is no whole copy."""
     try:
-        line, _, body = database.with_name(RESCUE_NAME).read_bytes().partition(b"\n")
-        head = json.loads(line)
+        most = database.stat().st_size + _HEAD_BYTES  # its parts are of the database
+        line, _, body = files.read_small(database.with_name(RESCUE_NAME), most).partition(b"\n")
+        head = files.decoded(line)
         sizes = [(int(place), int(size)) for place, size in head["parts"]]
         is_whole = hashlib.sha256(body).hexdigest() == head["sha256"]
     except (OSError, ValueError, KeyError, TypeError):

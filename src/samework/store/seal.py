@@ -1,7 +1,7 @@
 """Digests of the store's files at rest, taken when a writer closes, so that any flipped byte is found afterwards.
 
 A database and a compressed file have bytes that no reader looks at; their content can be whole while they are not.
-`files.jsonl` grows by the files that are never changed (`sources/`, `objects.git`); `seal.json` holds the digests of
+`files.jsonl` grows by the files that are never changed (`sources/`, the Git objects); `seal.json` holds the digests of
 those that are, and is absent while a writer is at work, or after one that did not end.
 """
 
@@ -12,7 +12,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Final
 
-from samework.store import held
+from samework.store import files, held
 from samework.store.journal import cut_to_whole_lines
 
 if TYPE_CHECKING:
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 SEAL_NAME: Final = "seal.json"
 FILES_NAME: Final = "files.jsonl"
-_LASTING: Final = ("sources", "objects.git")
-_CHANGING: Final = ("store.duckdb", "format", "acknowledged.json", "journal.jsonl", FILES_NAME)
+_LASTING: Final = (files.SOURCES_NAME, *files.OBJECTS_NAMES)
+_CHANGING: Final = (files.DATABASE_NAME, files.MARKER_NAME, "acknowledged.json", "journal.jsonl", FILES_NAME)
+_LINE_BYTES: Final = 1 << 16
 
 
 def lift(root: Path) -> None:
@@ -53,34 +54,49 @@ def close(root: Path) -> None:
 
 def differences(root: Path) -> Iterator[tuple[str, str]]:
     """Files that are not as they were sealed: (name, sentence). Where there is no seal, only lasting files are held."""
+    yield from _changed(root)
     try:
-        text = (root / SEAL_NAME).read_text(encoding="ascii", errors="replace")
-    except FileNotFoundError:
-        text = None
-    if text is not None:
-        yield from _changed(root, text)
-    for name, digest in _listed(root):
+        listed = list(_listed(root))
+    except OSError as error:
+        yield FILES_NAME, files.unreadable(error)
+        return
+    for name, digest in listed:
         if name == "":
             yield FILES_NAME, f"line {digest} is damaged"
-        elif not (root / name).is_file():
-            yield name, "the file is gone"
-        elif _digest(root / name) != digest:
-            yield name, "its bytes differ from those that were written"
+        elif (what := _difference(root / name, digest)) is not None:
+            yield name, what or "its bytes differ from those that were written"
 
 
-def _changed(root: Path, text: str) -> Iterator[tuple[str, str]]:
+def _changed(root: Path) -> Iterator[tuple[str, str]]:
     try:
-        sealed = json.loads(text)
-        is_whole = _seal_text(sealed) == text
+        text = files.read_small(root / SEAL_NAME)
+        sealed = files.decoded(text)
+        is_whole = _seal_text(sealed).encode() == text
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        yield SEAL_NAME, files.unreadable(error)
+        return
     except (ValueError, TypeError):
         is_whole, sealed = False, {}
     if not is_whole:
         yield SEAL_NAME, "it is damaged"
         return
     for name in _CHANGING:
-        held = _digest(root / name) if (root / name).is_file() else None
-        if held != sealed.get(name):
-            yield name, "its bytes differ from those that were sealed"
+        is_absent = name not in sealed and not (root / name).exists()
+        what = None if is_absent else _difference(root / name, sealed.get(name))
+        if what is not None:
+            yield name, what or "its bytes differ from those that were sealed"
+
+
+def _difference(path: Path, digest: str | None) -> str | None:
+    """None where a file has that digest, why it cannot be read, or nothing where it reads as something else."""
+    try:
+        return None if _digest(path) == digest else ""
+    except FileNotFoundError:
+        return "the file is gone"
+    except OSError as error:
+        return files.unreadable(error)
 
 
 def _seal_text(sealed: dict[str, str]) -> str:
@@ -89,20 +105,23 @@ def _seal_text(sealed: dict[str, str]) -> str:
 
 def _listed(root: Path) -> Iterator[tuple[str, str]]:
     """(name, sha256) of each line; ("", number) for a line that is none. A last line that a crash cut is left out."""
-    try:
-        lines = (root / FILES_NAME).read_bytes().split(b"\n")
-    except FileNotFoundError:
-        return
-    for number, line in enumerate(lines[:-1], start=1):
+    for number, line in enumerate(files.lines(root / FILES_NAME, _LINE_BYTES), start=1):
+        if not line.endswith(b"\n"):
+            return
         try:
-            name, digest = json.loads(line)
-            is_whole = _line(name, digest).encode() == line + b"\n"
+            name, digest = files.decoded(line)
+            is_whole = _line(name, digest).encode() == line and _is_lasting(name)
         except (ValueError, TypeError):
             is_whole, name, digest = False, "", ""
         if is_whole:
             yield name, digest
         else:
             yield "", str(number)
+
+
+def _is_lasting(name: str) -> bool:
+    parts = name.split("/")
+    return parts[0] in _LASTING and len(parts) > 1 and not {"", ".", ".."} & set(parts) and "\0" not in name
 
 
 def _line(name: str, digest: str) -> str:
@@ -113,8 +132,8 @@ def _lasting_names(root: Path) -> list[str]:
     return sorted(
         f"{folder[len(str(root)) + 1 :]}/{file}"
         for top in _LASTING
-        for folder, _, files in os.walk(root / top)
-        for file in files
+        for folder, _, names in os.walk(root / top)
+        for file in names
         if not file.startswith((".put-", "tmp_"))
     )
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 import zstandard
 
 from samework.errors import NotFound, StoreDamaged
+from samework.store.files import opened, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,13 +75,15 @@ class SourceStore:
     def open(self, sha256: str | bytes) -> BinaryIO:
         """A stream of the bytes as they were ingested. Content is not checked here; `verify` does that.
 
-        Raises: NotFound: no such bytes are held.
+        Raises: NotFound: no such bytes are held. StoreDamaged: they cannot be read.
         """
         try:
-            raw = self.path_of(sha256).open("rb")
+            raw = opened(self.path_of(sha256))
         except FileNotFoundError as error:
             shown = sha256.hex() if isinstance(sha256, bytes) else sha256
             raise NotFound(f"the bytes of source {shown} are not held", code="source-missing") from error
+        except OSError as error:
+            raise StoreDamaged(unreadable(error), place=str(self.path_of(sha256))) from error
         return io.BufferedReader(
             zstandard.ZstdDecompressor().stream_reader(raw, closefd=True, read_across_frames=True), _CHUNK_BYTES
         )

@@ -5,6 +5,7 @@ Reads only. A finding is a place and a sentence; no findings is a whole store.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
@@ -14,14 +15,16 @@ import msgspec
 from samework.errors import StoreDamaged
 from samework.store import ddl, journal, ledger, seal, sql, witness
 from samework.store.connection import StoreHandle, first_line, open_store
+from samework.store.files import DATABASE_NAME, OBJECTS_NAMES, SOURCES_NAME, unreadable
 from samework.store.sql import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
 _PACKAGE: Final = "samework.store"
-_DATABASE: Final = "store.duckdb"
+ObjectsCheck = Callable[["Path", Collection[str]], Iterable[tuple[str, str]]]
+"""Called with the path of `objects.git` and the ids of trees that must be held; yields a database and a sentence."""
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -31,12 +34,12 @@ class Finding(msgspec.Struct, frozen=True):
     what: str
 
 
-def verify_store(path: Path, *, objects_check: Callable[[Path], Iterable[str]] | None = None) -> list[Finding]:
+def verify_store(path: Path, *, objects_check: ObjectsCheck | None = None) -> list[Finding]:
     """Check a whole store.
 
     Args:
         path: the `.samework` directory.
-        objects_check: called with the path of `objects.git`, where there is one; yields a sentence per bad object.
+        objects_check: called where there are Git objects, or trees that name some.
 
     Raises: NotFound, StoreLocked: there is nothing to check, or it cannot be opened now.
         StoreError: it is of a newer version, or no store of samework.
@@ -44,18 +47,18 @@ def verify_store(path: Path, *, objects_check: Callable[[Path], Iterable[str]] |
     try:
         handle = open_store(path, read_only=True, check_witness=False)
     except StoreDamaged as error:
-        found = [Finding(_DATABASE, error.message), *_source_findings(path), *_journal_findings(path)]
-        return found + _seal_findings(path, found)
-    try:
-        found = list(_database_findings(handle))
-        objects_path = handle.objects_path
-    finally:
-        handle.release()
+        found, trees = [Finding(DATABASE_NAME, error.message)], []
+    else:
+        try:
+            found = list(_database_findings(handle))
+            trees = _held_trees(handle) if not found else []
+        finally:
+            handle.release()
     found += _source_findings(path)
     found += _journal_findings(path)
     found += _seal_findings(path, found)
-    if objects_check is not None and objects_path.exists():
-        found += [Finding(objects_path.name, what) for what in objects_check(objects_path)]
+    if objects_check is not None and (trees or any((path / name).exists() for name in OBJECTS_NAMES)):
+        found += [Finding(name, what) for name, what in objects_check(path / OBJECTS_NAMES[0], trees)]
     return found
 
 
@@ -65,14 +68,14 @@ def _database_findings(handle: StoreHandle) -> Iterator[Finding]:
         try:
             yield from check(handle)
         except duckdb.Error as error:
-            yield Finding(_DATABASE, f"its blocks do not read: {first_line(error)}")
+            yield Finding(DATABASE_NAME, f"its blocks do not read: {first_line(error)}")
             return
 
 
 def _witness_findings(handle: StoreHandle) -> Iterator[Finding]:
     lost = witness.difference(handle.db, handle.root)
     if lost is not None:
-        yield Finding(_DATABASE, lost)
+        yield Finding(DATABASE_NAME, lost)
 
 
 def _ledger_findings(handle: StoreHandle) -> Iterator[Finding]:
@@ -113,14 +116,24 @@ def _orphan_findings(handle: StoreHandle) -> Iterator[Finding]:
 def _missing_sources(handle: StoreHandle) -> Iterator[Finding]:
     rows = handle.db.execute("SELECT DISTINCT lower(hex(source_sha256)) FROM main.source WHERE status = 'ingested'")
     for (digest,) in rows.fetchall():
-        if not handle.sources.has(digest):
+        try:
+            is_held = handle.sources.has(digest)
+        except OSError as error:
+            yield Finding(SOURCES_NAME, unreadable(error))
+            return
+        if not is_held:
             yield Finding(f"sources/{digest}", "the ingested bytes are not held")
+
+
+def _held_trees(handle: StoreHandle) -> list[str]:
+    """Ids of the trees that were kept when a tree was taken; of an asserted one nothing was ever held."""
+    return [str(oid) for (oid,) in handle.db.execute(sql.load(_PACKAGE, "queries/held_trees")).fetchall()]
 
 
 def _source_findings(path: Path) -> Iterator[Finding]:
     from samework.store.sources import SourceStore
 
-    for digest, what in SourceStore(path / "sources").verify():
+    for digest, what in SourceStore(path / SOURCES_NAME).verify():
         yield Finding(f"sources/{digest}", what)
 
 
@@ -128,7 +141,11 @@ def _journal_findings(path: Path) -> Iterator[Finding]:
     """Lines that are not what was written, and batches without a line; a store older than journals has none."""
     if not (path / journal.JOURNAL_NAME).exists():
         return
-    told = journal.read(path)
+    try:
+        told = journal.read(path)
+    except OSError as error:
+        yield Finding(journal.JOURNAL_NAME, unreadable(error))
+        return
     for number in told.damaged:
         yield Finding(journal.JOURNAL_NAME, f"line {number} is not what was written")
     for number in [] if told.damaged else journal.missing_batches(told, witness.last_batch(path)):

@@ -11,7 +11,7 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from samework.errors import StoreDamaged
-from samework.store import sql
+from samework.store import files, sql
 from samework.text import visible
 
 if TYPE_CHECKING:
@@ -53,10 +53,12 @@ def check(db: duckdb.DuckDBPyConnection, root: Path) -> None:
 def difference(db: duckdb.DuckDBPyConnection, root: Path) -> str | None:
     """What the database lacks of the acknowledged batches, as a sentence; None where nothing."""
     try:
-        kept = json.loads((root / WITNESS_NAME).read_text(encoding="ascii", errors="replace"))
+        kept = files.decoded(files.read_small(root / WITNESS_NAME))
         batch, digest = int(kept["batch"]), str(kept["ledger_sha256"])
     except FileNotFoundError:
         return None
+    except OSError as error:
+        return f"{WITNESS_NAME}: {files.unreadable(error)}"
     except (ValueError, KeyError, TypeError):
         return f"{WITNESS_NAME} is damaged"
     have, held_digest = _ledger_state(db, batch)
@@ -68,8 +70,8 @@ def difference(db: duckdb.DuckDBPyConnection, root: Path) -> str | None:
 def last_batch(root: Path) -> int:
     """The last batch that was acknowledged; 0 where nothing readable says."""
     try:
-        return int(json.loads((root / WITNESS_NAME).read_text(encoding="ascii", errors="replace"))["batch"])
-    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return int(files.decoded(files.read_small(root / WITNESS_NAME))["batch"])
+    except (OSError, ValueError, KeyError, TypeError):
         return 0
 
 

@@ -39,6 +39,7 @@ from samework.errors import StoreError
 from samework.store import columns as arrow
 from samework.store import ddl, journal, ledger, witness
 from samework.store.connection import first_line
+from samework.store.files import remedy
 from samework.store.sql import quoted
 
 if TYPE_CHECKING:
@@ -51,7 +52,6 @@ _CHUNK_ROWS: Final = 16_384
 _CHUNK_BYTES: Final = 4 << 20
 _N_QUEUED: Final = 4
 _N_REMEMBERED_BODIES: Final = 1 << 18
-_ROOM: Final = "Make room on the disk."
 KEYS: Final = {"run": "run_key", "test_report": "report_key", "defect": "defect_key"}
 
 
@@ -219,7 +219,7 @@ class BatchWriter:
                 self._db.execute("COMMIT")
         except (duckdb.Error, OSError) as error:
             self.rollback()
-            raise StoreError(f"the batch could not be committed: {first_line(error)}", hint=_ROOM) from error
+            raise StoreError(f"the batch could not be committed: {first_line(error)}", hint=remedy(error)) from error
         self._open = False
         try:
             self.handle.checkpoint()
@@ -227,7 +227,7 @@ class BatchWriter:
         except (duckdb.Error, OSError) as error:
             raise StoreError(
                 f"the batch is committed, but the store could not be brought to rest: {first_line(error)}",
-                hint=f"{_ROOM} The next command that writes does it.",
+                hint=" ".join(filter(None, (remedy(error), "The next command that writes does it."))),
             ) from error
         return self.batch
 
@@ -255,7 +255,7 @@ class BatchWriter:
     ) -> None:
         self.close()
         if isinstance(error, duckdb.Error):
-            raise StoreError(f"the database gave up: {first_line(error)}", hint=_ROOM) from error
+            raise StoreError(f"the database gave up: {first_line(error)}", hint=remedy(error)) from error
 
     def _scalar(self, query: str) -> int:
         return int(self._db.execute(query).fetchall()[0][0])
@@ -290,7 +290,7 @@ class BatchWriter:
             self._queue.popleft().result()
         except duckdb.Error as error:
             self.rollback()
-            raise StoreError(f"rows could not be written: {first_line(error)}") from error
+            raise StoreError(f"rows could not be written: {first_line(error)}", hint=remedy(error)) from error
 
     def _write(self, table: str, rows: pa.Table, *, must_probe: bool) -> None:
         name = f"chunk_{table}"

@@ -10,12 +10,13 @@ import re
 import zlib
 from typing import TYPE_CHECKING
 
-from samework.errors import GitInputError
+from samework.errors import GitInputError, LimitExceeded
 from samework.trees.neutral_git import NeutralGit
+from samework.trees.object_files import check_objects
 from samework.trees.tree_objects import raw_entries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 _FANOUT = re.compile(r"[0-9a-f]{2}\Z")
@@ -23,19 +24,29 @@ _CHUNK_BYTES = 1 << 20
 _BATCH = 500
 
 
-def audit_objects(objects_path: Path, object_format: str) -> Iterator[str]:
+def audit_objects(objects_path: Path, object_format: str, trees: Iterable[str] = ()) -> Iterator[str]:
     """Yield one sentence per fault of an object directory of ours.
 
     Args:
         objects_path: the object directory.
         object_format: sha1 or sha256.
+        trees: ids of trees that must be held.
     """
-    faults = list(_loose_faults(objects_path, object_format))
-    with NeutralGit(object_format, objects_path=objects_path) as git:
-        faults += _pack_faults(git, objects_path)
-        yield from faults
-        if not faults:
-            yield from _missing_faults(git)
+    try:
+        check_objects(objects_path)
+        if (objects_path / "info" / "alternates").exists():
+            yield "info/alternates: it borrows objects, which may be gone tomorrow"
+            return
+        faults = list(_loose_faults(objects_path, object_format))
+        with NeutralGit(object_format, objects_path=objects_path) as git:
+            faults += _pack_faults(git, objects_path)
+            yield from faults
+            if not faults:
+                yield from _missing_faults(git, trees)
+    except (GitInputError, LimitExceeded) as failure:
+        yield failure.message
+    except OSError as error:
+        yield f"{error.filename or objects_path.name}: it cannot be read: {error.strerror}"
 
 
 def _loose_faults(objects_path: Path, object_format: str) -> Iterator[str]:
@@ -68,10 +79,11 @@ def _pack_faults(git: NeutralGit, objects_path: Path) -> Iterator[str]:
             yield f"{pack.name}: {failure.message}"
 
 
-def _missing_faults(git: NeutralGit) -> Iterator[str]:
-    """Compare what all trees name with what is held."""
+def _missing_faults(git: NeutralGit, wanted: Iterable[str]) -> Iterator[str]:
+    """Compare what all trees name, and which trees are wanted, with what is held."""
     told = git.run("cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)").decode().split("\n")
     kinds = dict(line.split(" ") for line in told if line)
+    yield from (f"tree {oid} is not held" for oid in sorted(wanted) if kinds.get(oid) != "tree")
     trees = [oid for oid, kind in kinds.items() if kind == "tree"]
     for start in range(0, len(trees), _BATCH):
         batch = trees[start : start + _BATCH]

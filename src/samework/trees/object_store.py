@@ -7,7 +7,6 @@ Objects are only ever added. Refuses to keep what does not hash to its id: every
 from __future__ import annotations
 
 import hashlib
-import itertools
 from typing import TYPE_CHECKING
 
 from samework.errors import GitInputError, StoreDamaged
@@ -18,7 +17,7 @@ from samework.trees.tree_diff import TreeChange, tree_changes
 from samework.trees.tree_objects import GITLINK_MODE, TreeEntry, find_entry, tree_faults, walk_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
 
 FORMATS = {40: "sha1", 64: "sha256"}
@@ -65,14 +64,10 @@ class ObjectStore:
         """Object directory for ids of a format; that of sha256 is made when first asked for."""
         if object_format == "sha1":
             return self.path / "objects"
-        beside = self._sha256_path
+        beside = _sha256_path(self.path)
         if not (beside / "config").exists():
             write_git_dir(beside, "sha256", is_bare=True, is_precious=True)
         return beside / "objects"
-
-    @property
-    def _sha256_path(self) -> Path:
-        return self.path.with_name(f"{self.path.stem}-sha256{self.path.suffix}")
 
     def git(self, object_format: str, **more: Path) -> NeutralGit:
         """A Git directory that writes to this database."""
@@ -209,5 +204,26 @@ class ObjectStore:
         Returns:
             One sentence per fault; empty where all is well.
         """
-        formats = ["sha1", "sha256"] if self._sha256_path.exists() else ["sha1"]
-        return list(itertools.chain.from_iterable(audit_objects(self.objects_path(name), name) for name in formats))
+        return [what for _, what in object_faults(self.path)]
+
+
+def object_faults(path: Path, trees: Collection[str] = ()) -> Iterator[tuple[str, str]]:
+    """Hash every object of a database at `path` and of that of sha256 beside it, and look for what is not held.
+
+    Args:
+        path: the object database, which need not exist.
+        trees: ids of trees that must be held.
+
+    Yields:
+        Name of the database and a sentence, per fault.
+    """
+    for object_format, place in (("sha1", path), ("sha256", _sha256_path(path))):
+        wanted = [oid for oid in trees if FORMATS.get(len(oid)) == object_format]
+        if (place / "objects").is_dir():
+            yield from ((place.name, what) for what in audit_objects(place / "objects", object_format, wanted))
+        elif place.exists() or wanted:
+            yield place.name, "the object database is missing"
+
+
+def _sha256_path(path: Path) -> Path:
+    return path.with_name(f"{path.stem}-sha256{path.suffix}")

@@ -106,8 +106,8 @@ def test_a_damaged_witness_is_found(filled: Path) -> None:
 
 def test_objects_are_checked_by_whom_the_caller_names(filled: Path) -> None:
     (filled / "objects.git").mkdir()
-    found = verify_store(filled, objects_check=lambda path: [f"{path.name} is bad"])
-    assert [finding.what for finding in found] == ["objects.git is bad"]
+    found = verify_store(filled, objects_check=lambda path, trees: [(path.name, f"{len(trees)} trees are bad")])
+    assert [(finding.where, finding.what) for finding in found] == [("objects.git", "0 trees are bad")]
 
 
 def test_a_backup_restores_to_a_store_that_verifies(filled: Path, tmp_path: Path) -> None:
