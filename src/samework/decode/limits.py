@@ -17,8 +17,9 @@ class Limits(msgspec.Struct, frozen=True):
 
     max_line_bytes: one line of JSON Lines. max_depth: nesting of JSON and XML. max_document_bytes: one JSON document
     read whole. max_digits: digits of one integer. max_xml_bytes: one XML document. max_members: members of an archive
-    or names of a directory. max_member_bytes / max_expanded_bytes: one member, and all of an archive, after
-    decompression. max_ratio: expanded to stored bytes, looked at once `ratio_floor_bytes` have been expanded.
+    or names of a directory. max_levels: directories within one another. max_member_bytes / max_expanded_bytes: one
+    member, and all of an archive, after decompression. max_ratio: expanded to stored bytes, looked at once
+    `ratio_floor_bytes` have been expanded.
     """
 
     max_line_bytes: int = 64 * MIB
@@ -27,6 +28,7 @@ class Limits(msgspec.Struct, frozen=True):
     max_digits: int = 4300
     max_xml_bytes: int = 256 * MIB
     max_members: int = 200_000
+    max_levels: int = 200
     max_member_bytes: int = 8 * GIB
     max_expanded_bytes: int = 16 * GIB
     max_ratio: int = 250

@@ -19,6 +19,7 @@ from samework.text import shortened, visible
 if TYPE_CHECKING:
     from samework.model.reader import Source
 
+_SHOWN = 500
 _BUFFER_BYTES = 1 << 20  # each refill lets other threads in, and costs a turn of theirs
 
 
@@ -162,16 +163,25 @@ class DirSource(Folder):
     def names(self) -> list[str]:
         """Relative names of its regular files, sorted. Hidden directories are skipped, links to directories too.
 
-        Raises: LimitExceeded: more names than `max_members`.
+        Raises: LimitExceeded: more names than `max_members`, or directories below one another than `max_levels`.
         """
         names: list[str] = []
         for folder, folders, files in os.walk(self.folder):
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             below = Path(folder).relative_to(self.folder)
+            if len(below.parts) > self.limits.max_levels:
+                raise too_deep(folder, self.limits)
             names.extend((below / name).as_posix() for name in files if (Path(folder) / name).is_file())
             if len(names) > self.limits.max_members:
                 raise LimitExceeded(f"more than {self.limits.max_members} files", place=visible(self.path))
         return sorted(names)
+
+
+def too_deep(folder: str | os.PathLike[str], limits: Limits = DEFAULT) -> LimitExceeded:
+    """The error of a directory that lies below too many others."""
+    return LimitExceeded(
+        f"it lies more than {limits.max_levels} directories deep", place=shortened(visible(str(folder)), _SHOWN)
+    )
 
 
 def refuse_name(name: str, where: str) -> None:

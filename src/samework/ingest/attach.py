@@ -191,7 +191,7 @@ class _Attaching:
         stored = self._stored(path)
         digest, n_bytes = bundle_files.hashed(stored)
         self._files[str(path)] = digest
-        given = Given(suite=self.asked.suite, env=self.asked.env)
+        given = Given.of(suite=self.asked.suite, env=self.asked.env)
         settings = canonical_value({"attach": self.found.run_id, "role": role, **_said(given)})
         settings_sha256 = hashlib.sha256(settings.encode()).digest()
         sha256 = bytes.fromhex(digest)

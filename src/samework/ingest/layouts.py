@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from samework.decode.archive import expanded
-from samework.decode.source import DirSource, FileSource
-from samework.errors import InputError, UsageError
+from samework.decode.limits import DEFAULT
+from samework.decode.source import DirSource, FileSource, too_deep
+from samework.errors import InputError, LimitExceeded, UsageError
 from samework.ingest import bundle_files, registry
 from samework.ingest.detect import detect
 from samework.ingest.file_sets import FileSet, file_sets
@@ -88,12 +89,22 @@ class Pattern:
         return found.groupdict() if found else None
 
     def find(self, start: Path) -> list[tuple[Path, dict[str, str]]]:
-        """Files that fit the pattern, sorted, with their fields; a relative pattern is looked for below `start`."""
+        """Files that fit the pattern, sorted, with their fields; a relative pattern is looked for below `start`.
+
+        Raises: InputError: a directory on the way cannot be listed.
+        """
         steps = Path(_FIELD.sub("*", self.text)).parts
         absolute = Path(self.text).is_absolute()
         base = Path(steps[0]) if absolute else start
         pattern = str(Path(*steps[1:])) if absolute else str(Path(*steps))
-        found = ((path, self.fields(path.as_posix())) for path in sorted(base.glob(pattern)) if path.is_file())
+        try:
+            paths = sorted(path for path in base.glob(pattern) if path.is_file())
+        except OSError as error:  # a directory that went while it was looked into, as in /proc
+            raise InputError(
+                f"the files of the pattern cannot be listed: {visible(error.strerror or str(error))}",
+                place=visible(str(error.filename or base)),
+            ) from error
+        found = ((path, self.fields(path.as_posix())) for path in paths)
         return [(path, fields) for path, fields in found if fields is not None]
 
 
@@ -176,49 +187,96 @@ def _absent(root: Path) -> Unit:
     return Unit(stored, stored, root, named=True, error=error)
 
 
-def _walk(root: Path) -> Iterator[Path | Unit | FileSet]:
+class _Folder(NamedTuple):
+    """A directory to walk.
+
+    owned: what belongs to a bundle above it. n_levels: how deep it lies. bundles_only: whether its files count only as
+    parts of bundles.
+    """
+
+    path: Path
+    owned: frozenset[Path] = frozenset()
+    n_levels: int = 0
+    bundles_only: bool = False
+
+
+_Found = Path | Unit | FileSet
+
+
+def _walk(root: Path) -> Iterator[_Found]:
+    """Sources below a path, in the order of names; the directories one is in are kept in a list, not on the stack."""
     if not root.is_dir():
         yield root
         return
-    yield from _walk_directory(root, root, frozenset())
+    walks = [_entries(_Folder(root), root)]
+    while walks:
+        found = next(walks[-1], None)
+        if found is None:
+            walks.pop()
+        elif isinstance(found, _Folder):
+            walks.append(_entries(found, root))
+        else:
+            yield found
 
 
-def _walk_directory(folder: Path, root: Path, owned: frozenset[Path]) -> Iterator[Path | Unit | FileSet]:
-    """Sources below a folder; the folder itself with its error where it cannot be listed."""
+def _entries(folder: _Folder, root: Path) -> Iterator[_Found | _Folder]:
+    """Sources and directories of a directory; itself with its error where it cannot be listed or lies too deep."""
     try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError as error:
-        stored = DirSource(folder)
-        reason = visible(error.strerror or str(error))
-        refusal = InputError(f"the directory cannot be read: {reason}", place=visible(str(folder)))
-        yield Unit(stored, stored, root, named=True, error=refusal)
+        entries = _scanned(folder)
+    except InputError as error:
+        yield _refused(folder.path, root, error)
         return
+    found = _within(folder, entries, root)
+    if folder.bundles_only:
+        found = (each for each in found if not isinstance(each, Path) or each.is_dir())
+    yield from found
+
+
+def _scanned(folder: _Folder) -> list[os.DirEntry[str]]:
+    if folder.n_levels > DEFAULT.max_levels:
+        raise too_deep(folder.path)
+    try:
+        return sorted(os.scandir(folder.path), key=lambda entry: entry.name)
+    except OSError as error:
+        reason = visible(error.strerror or str(error))
+        raise InputError(f"the directory cannot be read: {reason}", place=visible(str(folder.path))) from error
+
+
+def _within(folder: _Folder, entries: list[os.DirEntry[str]], root: Path) -> Iterator[_Found | _Folder]:
+    owned = folder.owned
     if any(entry.name == bundle_files.RUN and _is_file(entry) for entry in entries):
-        yield folder
-        names = bundle_files.owned_names(DirSource(folder))
+        yield folder.path
+        names = bundle_files.owned_names(DirSource(folder.path))
         if names is None:
-            yield from _bundles_below(entries, root)
+            yield from _bundles_below(folder, entries)
             return
-        owned |= {folder / name for name in names}
-    for files, parts in file_sets(folder, entries):
-        yield files
-        owned |= parts
+        owned |= {folder.path / name for name in names}
+    try:
+        for files, parts in file_sets(folder.path, entries):
+            yield files
+            owned |= parts
+    except LimitExceeded as error:
+        yield _refused(folder.path, root, error)
     for entry in entries:
         path = Path(entry.path)
         if path in owned or entry.name.startswith("."):
             continue
         if entry.is_dir(follow_symlinks=False):
-            yield from _walk_directory(path, root, owned)
+            yield _Folder(path, owned, folder.n_levels + 1, folder.bundles_only)
         elif _is_file(entry) and (not entry.is_symlink() or path.resolve().is_relative_to(root.resolve())):
             yield path
 
 
-def _bundles_below(entries: list[os.DirEntry[str]], root: Path) -> Iterator[Path | Unit | FileSet]:
-    """Bundles below one whose run.json is damaged; its own files would land now, and again once it is mended."""
+def _bundles_below(folder: _Folder, entries: list[os.DirEntry[str]]) -> Iterator[_Folder]:
+    """Directories of a bundle whose run.json is damaged; its own files would land now, and again once it is mended."""
     for entry in entries:
         if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
-            below = _walk_directory(Path(entry.path), root, frozenset())
-            yield from (found for found in below if not isinstance(found, Path) or found.is_dir())
+            yield _Folder(Path(entry.path), frozenset(), folder.n_levels + 1, bundles_only=True)
+
+
+def _refused(folder: Path, root: Path, error: InputError) -> Unit:
+    stored = DirSource(folder)
+    return Unit(stored, stored, root, named=True, error=error)
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:

@@ -156,8 +156,9 @@ def _link_files(old: Path, new: Path) -> None:
             shutil.copytree(old / name, new / name, copy_function=_linked, dirs_exist_ok=True)
     complete_objects(new)
     sources = SourceStore(new / SOURCES_NAME)
-    for digits, _ in list(sources.verify()):
-        sources.path_of(digits).unlink()  # the link; the old store keeps the file
+    damaged = [sources.path_of(digits) for digits, _ in sources.verify()]
+    for path in [*damaged, *sources.strays()]:
+        path.unlink()  # the link; the old store keeps the file
 
 
 def _linked(source: str, target: str) -> str:

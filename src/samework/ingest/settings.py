@@ -35,7 +35,7 @@ class IngestSettings(msgspec.Struct, frozen=True):
         """Settings of one source: fields of its path, under what the user gave by name."""
         values = {name: (fields or {}).get(name) for name in FIELDS}
         values.update({name: value for name in FIELDS if (value := getattr(self, name)) is not None})
-        return Given(**values)
+        return Given.of(**values)
 
 
 class Given(msgspec.Struct, frozen=True):
@@ -46,6 +46,19 @@ class Given(msgspec.Struct, frozen=True):
     repeat: str | None = None
     suite: str | None = None
     env: str | None = None
+
+    @classmethod
+    def of(cls, **values: str | None) -> Given:
+        r"""The same of names and words of a command line, which may be bytes that are no UTF-8: these are spelled out.
+
+        Two names that differ stay two; U+FFFD in the place of such bytes would make one task of them.
+
+        >>> Given.of(task="a\udcff").task
+        'a\\udcff'
+        """
+        return cls(
+            **{name: value and value.encode("utf-8", "backslashreplace").decode() for name, value in values.items()}
+        )
 
     @property
     def text(self) -> str:

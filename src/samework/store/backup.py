@@ -156,6 +156,8 @@ def check_backup(path: Path) -> dict[str, str]:
         raise InputError(f"not a backup: {visible(str(error), one_line=True)}", place=shown) from error
     if found != listed or not listed:
         raise InputError("the backup's members differ from its list", place=shown)
+    if not {f"{STORE_NAME}/{name}" for name in (files.DATABASE_NAME, files.MARKER_NAME)} <= found.keys():
+        raise InputError("the backup holds no store", place=shown)
     return found
 
 

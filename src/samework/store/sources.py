@@ -90,8 +90,20 @@ class SourceStore:
 
     def digests(self) -> Iterator[str]:
         """The sha256 of everything held, sorted."""
-        if self.root.is_dir():
-            yield from sorted(path.name.removesuffix(_SUFFIX) for path in self.root.glob(f"??/*{_SUFFIX}"))
+        yield from (path.name.removesuffix(_SUFFIX) for path in self._files() if self._is_placed(path))
+
+    def strays(self) -> Iterator[Path]:
+        """Files that lie where no source does."""
+        yield from (path for path in self._files() if not self._is_placed(path))
+
+    def _files(self) -> list[Path]:
+        return sorted(self.root.glob(f"??/*{_SUFFIX}")) if self.root.is_dir() else []
+
+    def _is_placed(self, path: Path) -> bool:
+        try:
+            return self.path_of(path.name.removesuffix(_SUFFIX)) == path
+        except ValueError:
+            return False
 
     def verify(self) -> Iterator[tuple[str, str]]:
         """Re-hash every file; yields (digest, what is wrong) for those that do not hold what their name says."""

@@ -17,6 +17,7 @@ from samework.store import ddl, journal, ledger, seal, sql, witness
 from samework.store.connection import StoreHandle, first_line, open_store
 from samework.store.files import DATABASE_NAME, OBJECTS_NAMES, SOURCES_NAME, unreadable
 from samework.store.sql import quoted
+from samework.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -133,7 +134,10 @@ def _held_trees(handle: StoreHandle) -> list[str]:
 def _source_findings(path: Path) -> Iterator[Finding]:
     from samework.store.sources import SourceStore
 
-    for digest, what in SourceStore(path / SOURCES_NAME).verify():
+    sources = SourceStore(path / SOURCES_NAME)
+    for stray in sources.strays():
+        yield Finding(f"sources/{stray.parent.name}/{visible(stray.name, one_line=True)}", "no source lies there")
+    for digest, what in sources.verify():
         yield Finding(f"sources/{digest}", what)
 
 
