@@ -156,6 +156,36 @@ def drop_privileges() -> None:
             libc.prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
 
 
+@pytest.mark.parametrize(
+    ("name", "answers"),
+    [
+        ("store.duckdb", {"runs": 2, "verify": 2, "ingest": 2, "backup": 2}),
+        ("sources", {"runs": 0, "verify": 2, "backup": 2, "repair": 2}),
+        ("objects.git", {"verify": 2, "backup": 2}),
+        ("acknowledged.json", {"runs": 2, "verify": 2}),
+        ("journal.jsonl", {"verify": 2, "ingest": 2, "repair": 2}),
+        ("files.jsonl", {"verify": 2, "ingest": 2}),
+        ("format", {"runs": 2}),
+    ],
+)
+def test_a_store_that_may_not_be_read_says_so(
+    folder: Path, store: Path, tmp_path: Path, name: str, answers: dict[str, int]
+) -> None:
+    samework("ingest", folder, store=store)
+    (store / "objects.git" / "objects").mkdir(parents=True, exist_ok=True)
+    more = {"ingest": (folder,), "backup": (tmp_path / "copy.tar",)}
+    mode = (store / name).stat().st_mode
+    for command, status in answers.items():
+        (store / name).chmod(0)
+        try:
+            done = installed(command, *more.get(command, ()), store=store, before=drop_privileges)
+        finally:
+            (store / name).chmod(mode)
+        assert done.returncode == status, (command, done.stderr)
+        assert status == 0 or "Permission denied" in done.stdout + done.stderr
+        assert "Make room on the disk" not in done.stderr
+
+
 def test_what_may_not_be_read_is_refused_and_the_rest_lands(folder: Path, store: Path) -> None:
     (folder / "secret.json").write_bytes(WHOLE)
     (folder / "locked").mkdir()

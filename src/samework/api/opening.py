@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from samework.api.store import Store, objects_check
-from samework.errors import NotFound
-from samework.text import visible
 
 if TYPE_CHECKING:
     import os
@@ -20,7 +18,7 @@ def open(path: Where | None = None) -> Store:  # noqa: A001 (sw.open reads as in
 
     Raises: NotFound: there is none.
     """
-    from samework.store.connection import DATABASE_NAME, STORE_NAME, find_store, is_store
+    from samework.store.connection import STORE_NAME, find_store, is_store, may_hold_database, no_store
 
     if path is None:
         return Store(find_store())
@@ -29,14 +27,9 @@ def open(path: Where | None = None) -> Store:  # noqa: A001 (sw.open reads as in
         if is_store(found):
             return Store(found)
     for found in (place, place / STORE_NAME):
-        if (found / DATABASE_NAME).is_file():
+        if may_hold_database(found):
             return Store(found)  # to open it says what it is instead
-    raise NotFound(
-        "there is no store here",
-        place=visible(str(path), one_line=True),
-        hint="`samework init` makes one.",
-        code="no-store",
-    )
+    raise no_store(place)
 
 
 def create(path: Where | None = None) -> Store:

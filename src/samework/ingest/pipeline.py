@@ -29,6 +29,7 @@ from samework.ingest.settings import IngestSettings
 from samework.ingest.sources import identified, refuse_changed, size_of, state_of
 from samework.ingest.trees import Trees
 from samework.model.results import IngestSummary, SourceOutcome
+from samework.store.files import remedy
 from samework.store.write import BatchWriter
 from samework.text import shortened, storable, visible
 
@@ -341,7 +342,7 @@ class _Session:
             raise StoreError(
                 f"the bytes of a source could not be kept: {error.strerror or error}",
                 effect="Nothing of the open batch is stored; all batches before it are.",
-                hint="Make room on the disk, then repeat the command.",
+                hint=" ".join(filter(None, (remedy(error), "Then repeat the command."))),
             ) from error
         self._keeping.clear()
         if self._is_open:

@@ -29,7 +29,7 @@ from samework.ingest.stored import StoredBundle, StoredSource
 from samework.model.results import SnapshotResult
 from samework.store import journal, witness
 from samework.store.connection import NEWER, create_store, is_store, open_store, refuse_newer
-from samework.store.files import OBJECTS_NAMES, SOURCES_NAME, complete_objects, remedy
+from samework.store.files import OBJECTS_NAMES, SOURCES_NAME, complete_objects, remedy, store_place
 from samework.store.sources import SourceStore
 from samework.store.verify import verify_store
 from samework.store.write import BatchWriter
@@ -74,7 +74,7 @@ def repair(path: Path, *, objects_check: ObjectsCheck | None = None, progress: P
     Raises: NotFound: there is no journal. StoreLocked: another process holds the store. StoreDamaged: the new one does
     not verify; the old one was not touched. StoreError: the disk is full, or a newer program made the store.
     """
-    path = Path(path).absolute()
+    path = store_place(Path(path))
     shown = visible(str(path), one_line=True)
     refuse_newer(path)
     try:

@@ -77,7 +77,9 @@ def backup(path: Path, out: Path, *, objects_check: ObjectsCheck | None = None) 
         aside.replace(out)
     except OSError as error:
         raise StoreError(
-            f"the copy cannot be written: {error.strerror}", place=visible(str(out), one_line=True)
+            f"the copy cannot be written: {error.strerror}",
+            place=visible(str(out), one_line=True),
+            hint=files.remedy(error),
         ) from error
     finally:
         with suppress(OSError):  # where it could not be made, it need not go
@@ -93,7 +95,7 @@ def restore(file: Path, path: Path, *, objects_check: ObjectsCheck | None = None
     Raises: InputError: it is no backup of samework, or a member differs or has a name that no store has. StoreError:
     there is a store already, or the disk is full. StoreDamaged: what was restored does not verify.
     """
-    path = path.absolute()
+    path = files.store_place(path)
     shown = visible(str(path), one_line=True)
     if path.exists():
         raise StoreError("there is something already", place=shown, hint="Name a new directory.", code="store-exists")
@@ -113,7 +115,8 @@ def restore(file: Path, path: Path, *, objects_check: ObjectsCheck | None = None
     except tarfile.TarError as error:
         raise InputError("the backup changed while it was read", place=visible(str(file), one_line=True)) from error
     except OSError as error:
-        raise StoreError(f"the store cannot be restored: {error.strerror}", place=shown) from error
+        hint = files.remedy(error)
+        raise StoreError(f"the store cannot be restored: {error.strerror}", place=shown, hint=hint) from error
     finally:
         shutil.rmtree(aside, ignore_errors=True)
     return Backup(str(path), len(sums), file.stat().st_size, _sha256_of_file(file))

@@ -27,9 +27,12 @@ from samework.store.files import (
     SOURCES_NAME,
     STORE_MODE,
     check_entries,
+    from_root,
     opened,
     remedy,
+    store_place,
 )
+from samework.store.journal import JOURNAL_NAME
 from samework.store.sources import SourceStore
 from samework.store.version import APPLICATION_ID, SCHEMA_VERSION
 from samework.text import shortened, visible
@@ -143,7 +146,7 @@ def find_store(start: Path | None = None) -> Path:
     named = os.environ.get("SAMEWORK_STORE")
     if named:
         return Path(named)
-    here = (start or Path.cwd()).resolve()
+    here = from_root(start or Path()).resolve()
     for place in (here, *here.parents):
         if is_store(place / STORE_NAME):
             return place / STORE_NAME
@@ -157,7 +160,24 @@ def find_store(start: Path | None = None) -> Path:
 
 def is_store(path: Path) -> bool:
     """True where `path` looks like a store; its database is not opened."""
-    return (path / DATABASE_NAME).is_file() and _marker(path) is not None
+    try:
+        return (path / DATABASE_NAME).is_file() and _marker(path) is not None
+    except OSError:
+        return False
+
+
+def no_store(path: Path) -> NotFound:
+    """The error of a place without a database."""
+    hint = _REMAKE if os.path.isfile(path / JOURNAL_NAME) else "`samework init` makes one."  # noqa: PTH113
+    return NotFound("there is no store", place=visible(str(path), one_line=True), hint=hint, code="no-store")
+
+
+def may_hold_database(path: Path) -> bool:
+    """True where a database lies in a directory, or nobody may look; then opening it says so."""
+    try:
+        return (path / DATABASE_NAME).exists()
+    except OSError:
+        return True
 
 
 def create_store(path: Path) -> StoreHandle:
@@ -165,10 +185,11 @@ def create_store(path: Path) -> StoreHandle:
 
     Raises: StoreError: something already lies there, or the directory cannot be written.
     """
-    path = Path(path).absolute()
+    path = store_place(Path(path))
     shown = visible(str(path), one_line=True)
     if is_store(path):
         raise StoreError("there is a store already", place=shown, code="store-exists")
+    _refuse_occupied(path, shown)
     aside = path.with_name(f"{path.name}.new-{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -180,10 +201,27 @@ def create_store(path: Path) -> StoreHandle:
             migrate.create_schema(handle.db)
         aside.rename(path)
     except OSError as error:
-        raise StoreError(f"the store cannot be made: {error.strerror}", place=shown, code="store-exists") from error
+        raise StoreError(f"the store cannot be made: {error.strerror}", place=shown, hint=remedy(error)) from error
     finally:
         shutil.rmtree(aside, ignore_errors=True)
     return open_store(path, read_only=False)
+
+
+def _refuse_occupied(path: Path, shown: str) -> None:
+    """Refuse a place where something lies that is no store, and say what to do with it."""
+    is_free = not os.path.lexists(path) or (path.is_dir() and not any(path.iterdir()))
+    if not is_free:
+        raise StoreError(
+            "something lies there that is no whole store",
+            place=shown,
+            hint=_REMAKE if (path / JOURNAL_NAME).is_file() else "Move it away, or name another place with --store.",
+            code="store-exists",
+        )
+
+
+_REMAKE: Final = (
+    "`samework repair --store` of this place makes its database again from its journal and the bytes in sources/."
+)
 
 
 def open_store(path: Path, *, read_only: bool, check_witness: bool = True) -> StoreHandle:
@@ -197,11 +235,11 @@ def open_store(path: Path, *, read_only: bool, check_witness: bool = True) -> St
     Raises: NotFound: no store there. StoreLocked: another process holds it. StoreDamaged: its bytes are damaged.
         StoreError: it is newer than this program, or not a store of samework.
     """
-    path = Path(path).absolute()
+    path = store_place(Path(path))
     shown = visible(str(path), one_line=True)
-    if not (path / DATABASE_NAME).is_file():
-        raise NotFound("no store there", place=shown, hint="`samework init` makes one.", code="no-store")
     try:
+        if not (path / DATABASE_NAME).is_file():
+            raise no_store(path)
         _check_version(_marker(path), shown)
         check_entries(path)
         handle = _connected(path, read_only=read_only)
@@ -260,6 +298,8 @@ def _marker(path: Path) -> int | None:
     try:
         with opened(path / MARKER_NAME) as file:
             words = file.read(100).decode("ascii", "replace").split()
+    except PermissionError:
+        raise
     except OSError:
         return None
     return int(words[1]) if len(words) == 2 and words[0] == APPLICATION_ID and words[1].isdigit() else None  # noqa: PLR2004
@@ -267,7 +307,10 @@ def _marker(path: Path) -> int | None:
 
 def refuse_newer(path: Path) -> None:
     """Refuse a store that says it is of a newer version; its database is not opened. Raises: StoreError."""
-    version = _marker(path)
+    try:
+        version = _marker(path)
+    except OSError:
+        return
     if version is not None:
         _check_version(version, visible(str(path), one_line=True))
 
@@ -362,7 +405,7 @@ def _opening_failure(error: duckdb.Error, shown: str) -> StoreError:
         return StoreError(f"the file was written by a newer DuckDB: {first_line(error)}", place=shown, code=NEWER)
     if _DAMAGE.search(said):
         return StoreDamaged(f"the database is damaged: {first_line(error)}", place=shown, hint=_RESTORE)
-    return StoreError(f"the database does not open: {first_line(error)}", place=shown)
+    return StoreError(f"the database does not open: {first_line(error)}", place=shown, hint=remedy(error))
 
 
 def _command(pid: int, program: str) -> str:

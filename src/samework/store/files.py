@@ -12,7 +12,7 @@ import os
 import stat
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from samework.errors import StoreDamaged
+from samework.errors import NotFound, StoreDamaged, StoreError
 from samework.text import shortened, visible
 
 if TYPE_CHECKING:
@@ -32,6 +32,30 @@ _COPY_MODE: Final = 0o600
 _OBJECTS_FOLDERS: Final = ("objects/info", "objects/pack", "refs")
 _SMALL_BYTES: Final = 1 << 20
 _LINE_BYTES: Final = 1 << 28
+
+
+def from_root(path: Path) -> Path:
+    """The same from the root. Raises: NotFound: it is relative to a working directory that is gone."""
+    try:
+        return path.absolute()
+    except FileNotFoundError as error:
+        raise NotFound(
+            "the directory that this was called from is gone", hint="Change to one that exists.", code="no-store"
+        ) from error
+
+
+def store_place(path: Path) -> Path:
+    """A place for a store, from the root. Raises: NotFound: as `from_root`. StoreError: DuckDB opens no such name."""
+    place = from_root(path)
+    try:
+        str(place).encode()
+    except UnicodeEncodeError as error:
+        raise StoreError(
+            "the path is no UTF-8, and DuckDB opens no other",
+            place=visible(str(path), one_line=True),
+            hint="Name another place with --store.",
+        ) from error
+    return place
 
 
 def opened(path: Path) -> BinaryIO:
@@ -113,7 +137,7 @@ def check_entries(root: Path) -> None:
 
     Raises: StoreDamaged: a pipe, a device, or a link in the place of a file that is written. OSError: it is not listed.
     """
-    for entry in os.scandir(root):
+    for entry in list(os.scandir(root)):
         is_plain = entry.is_dir() or entry.is_file(follow_symlinks=entry.name == DATABASE_NAME)
         if not is_plain:
             raise StoreDamaged(

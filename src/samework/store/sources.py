@@ -8,15 +8,15 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-import tempfile
+import secrets
 from concurrent.futures import ThreadPoolExecutor
 from errno import ENOMEM
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 import zstandard
 
-from samework.errors import NotFound, StoreDamaged
-from samework.store.files import opened, unreadable
+from samework.errors import NotFound, StoreDamaged, StoreError
+from samework.store.files import opened, remedy, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,8 +42,11 @@ class SourceStore:
         return self.root / digits[:2] / f"{digits}{_SUFFIX}"
 
     def has(self, sha256: str | bytes) -> bool:
-        """True where the bytes are held."""
-        return self.path_of(sha256).exists()
+        """True where the bytes are held. Raises: StoreError: nobody may look."""
+        try:
+            return self.path_of(sha256).exists()
+        except OSError as error:
+            raise StoreError(unreadable(error), place=str(self.path_of(sha256)), hint=remedy(error)) from error
 
     def put(self, stream: BinaryIO) -> str:
         """Keep all bytes of a stream; returns their sha256 in hex. Twice the same bytes are kept once.
@@ -53,22 +56,21 @@ class SourceStore:
         Raises: OSError: the disk is full or not writable; nothing is left behind.
         """
         self.root.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=".put-", dir=self.root)
+        name = self.root / f".put-{secrets.token_hex(8)}"
         try:
-            with os.fdopen(handle, "wb") as out:
+            with name.open("xb") as out:
                 digits = _compress(stream, out)
                 final = self.path_of(digits)
                 if final.exists():
-                    os.unlink(name)  # noqa: PTH108 (a name from mkstemp)
+                    name.unlink()
                     return digits
                 out.flush()
                 os.fsync(out.fileno())
             final.parent.mkdir(exist_ok=True)
-            os.replace(name, final)  # noqa: PTH105
+            name.replace(final)
             sync_directory(final.parent)
         except BaseException:
-            if os.path.exists(name):  # noqa: PTH110
-                os.unlink(name)  # noqa: PTH108
+            name.unlink(missing_ok=True)
             raise
         return digits
 

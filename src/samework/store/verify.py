@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import duckdb
 import msgspec
 
-from samework.errors import StoreDamaged
+from samework.errors import StoreDamaged, StoreError
 from samework.store import ddl, journal, ledger, seal, sql, witness
 from samework.store.connection import StoreHandle, first_line, open_store
 from samework.store.files import DATABASE_NAME, OBJECTS_NAMES, SOURCES_NAME, unreadable
@@ -74,7 +74,10 @@ def _database_findings(handle: StoreHandle) -> Iterator[Finding]:
 
 
 def _witness_findings(handle: StoreHandle) -> Iterator[Finding]:
-    lost = witness.difference(handle.db, handle.root)
+    try:
+        lost = witness.difference(handle.db, handle.root)
+    except OSError as error:
+        lost = f"{witness.WITNESS_NAME}: {unreadable(error)}"
     if lost is not None:
         yield Finding(DATABASE_NAME, lost)
 
@@ -119,8 +122,8 @@ def _missing_sources(handle: StoreHandle) -> Iterator[Finding]:
     for (digest,) in rows.fetchall():
         try:
             is_held = handle.sources.has(digest)
-        except OSError as error:
-            yield Finding(SOURCES_NAME, unreadable(error))
+        except StoreError as error:
+            yield Finding(SOURCES_NAME, error.message)
             return
         if not is_held:
             yield Finding(f"sources/{digest}", "the ingested bytes are not held")
@@ -161,6 +164,6 @@ def _seal_findings(path: Path, found: list[Finding]) -> list[Finding]:
     told = {finding.where for finding in found}
     return [
         Finding(name, what)
-        for name, what in seal.differences(path)
+        for name, what in dict.fromkeys(seal.differences(path))
         if not told or ("/" in name and f"sources/{PurePath(name).stem}" not in told)
     ]

@@ -38,7 +38,7 @@ def check(db: duckdb.DuckDBPyConnection, root: Path) -> None:
 
     Batches beyond the witness are right: they were committed, and the program ended before it could say so.
 
-    Raises: StoreDamaged: batches are missing or differ.
+    Raises: StoreDamaged: batches are missing or differ. OSError: the witness cannot be read.
     """
     finding = difference(db, root)
     if finding is not None:
@@ -51,14 +51,15 @@ def check(db: duckdb.DuckDBPyConnection, root: Path) -> None:
 
 
 def difference(db: duckdb.DuckDBPyConnection, root: Path) -> str | None:
-    """What the database lacks of the acknowledged batches, as a sentence; None where nothing."""
+    """What the database lacks of the acknowledged batches, as a sentence; None where nothing.
+
+    Raises: OSError: the witness cannot be read.
+    """
     try:
         kept = files.decoded(files.read_small(root / WITNESS_NAME))
         batch, digest = int(kept["batch"]), str(kept["ledger_sha256"])
     except FileNotFoundError:
         return None
-    except OSError as error:
-        return f"{WITNESS_NAME}: {files.unreadable(error)}"
     except (ValueError, KeyError, TypeError):
         return f"{WITNESS_NAME} is damaged"
     have, held_digest = _ledger_state(db, batch)

@@ -58,12 +58,12 @@ def check_regular(path: str | Path) -> None:
 
 def _check_folder(objects_path: Path) -> None:
     try:
-        folders = [entry for entry in os.scandir(objects_path) if _READ_FOLDERS.fullmatch(entry.name)]
+        folders = [entry for entry in list(os.scandir(objects_path)) if _READ_FOLDERS.fullmatch(entry.name)]
     except (FileNotFoundError, NotADirectoryError):  # an alternate that is gone
         return
     for folder in folders:
         if folder.is_dir():
-            for entry in os.scandir(folder):
+            for entry in list(os.scandir(folder)):
                 if not entry.is_file(follow_symlinks=False):
                     check_regular(entry.path)
 

@@ -219,7 +219,12 @@ def object_faults(path: Path, trees: Collection[str] = ()) -> Iterator[tuple[str
     """
     for object_format, place in (("sha1", path), ("sha256", _sha256_path(path))):
         wanted = [oid for oid in trees if FORMATS.get(len(oid)) == object_format]
-        if (place / "objects").is_dir():
+        try:
+            is_there = (place / "objects").is_dir()
+        except OSError as error:
+            yield place.name, f"it cannot be read: {error.strerror}"
+            continue
+        if is_there:
             yield from ((place.name, what) for what in audit_objects(place / "objects", object_format, wanted))
         elif place.exists() or wanted:
             yield place.name, "the object database is missing"

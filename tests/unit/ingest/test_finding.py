@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import chdir
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -126,3 +128,38 @@ def test_the_smallest_free_repeat_is_taken() -> None:
         index.add(run, (b"", b""))
     assert index.free_repeat("t", "a") == "2"
     assert index.free_repeat("t", "b") == "1"
+
+
+def test_names_that_are_no_utf8_stay_apart(lab: Lab, take: Callable[..., IngestSummary], store: StoreHandle) -> None:
+    lab.events("arm/bad\udcff.jsonl", "a")
+    lab.events("arm/bad\udcfe.jsonl", "b")
+    take(lab.root, layout="{arm}/{task}.jsonl", repeat="r\udcff")
+    told = store.db.execute("SELECT task, repeat FROM run ORDER BY task").fetchall()
+    assert told == [("bad\\udcfe", "r\\udcff"), ("bad\\udcff", "r\\udcff")]
+
+
+def test_a_directory_that_lies_too_deep_is_refused_by_name_and_the_rest_lands(
+    lab: Lab, take: Callable[..., IngestSummary]
+) -> None:
+    lab.events("good.jsonl", "a")
+    with chdir(lab.root):  # a path of its length is one that no call takes
+        for _ in range(1500):
+            Path("d").mkdir()
+            os.chdir("d")
+        os.chdir(lab.root)
+    summary = take(lab.root)
+    (refused,) = [each for each in summary.sources if each.status == "refused"]
+    assert refused.path == str(lab.root / "/".join("d" * 201))
+    assert "lies more than 200 directories deep" in str(refused.message)
+    assert {each.status for each in summary.sources} == {"new", "refused"}
+
+
+def test_a_set_of_files_that_lies_too_deep_is_refused_and_the_rest_lands(
+    lab: Lab, take: Callable[..., IngestSummary]
+) -> None:
+    lab.events("trial/good.jsonl", "a")
+    lab.write("trial/result.json", {})
+    (lab.root / "trial" / "agent" / "/".join("d" * 250)).mkdir(parents=True)
+    summary = take(lab.root)
+    assert {each.status for each in summary.sources} >= {"new", "refused"}
+    assert any("lies more than 200 directories deep" in str(each.message) for each in summary.sources)

@@ -6,14 +6,17 @@ import json
 import shutil
 from pathlib import Path
 
+import duckdb
 import pytest
 
 import samework as sw
-from samework.errors import NotFound
+from samework.errors import NotFound, StoreDamaged, StoreError
+from samework.store import journal
 from samework.store.connection import open_store
 from samework.store.ddl import tables_by_name
 from tests.command import samework
 from tests.stores import empty_store
+from tests.unit.trees.conftest import Repo
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 UNCOMPARED = {"batch", "written"}
@@ -124,3 +127,73 @@ def test_the_command_says_what_it_did(worked: sw.Store) -> None:
     assert done.returncode == 0
     assert "runs from" in done.stdout
     assert "The old store lies in" in done.stdout
+
+
+def _edited(store: Path, edit: str) -> None:
+    if edit == "format":
+        (store / "format").write_text("samework 9999\n")
+    elif edit == "meta":
+        with duckdb.connect(str(store / "store.duckdb")) as db:
+            db.execute("UPDATE meta SET value = '999' WHERE key = 'schema_version'")
+    else:
+        journal.append(store, 90, [{"do": "something else"}])
+
+
+@pytest.mark.parametrize("edit", ["format", "meta", "act"])
+def test_a_store_of_a_newer_program_is_not_made_again_by_an_older_one(worked: sw.Store, edit: str) -> None:
+    _edited(worked.path, edit)
+    before = {path: path.read_bytes() for path in worked.path.rglob("*") if path.is_file() and path.name != "seal.json"}
+    with pytest.raises(StoreError) as caught:
+        worked.repair()
+    assert caught.value.code == "store-newer"
+    assert {path: path.read_bytes() for path in before} == before
+    assert [path.name for path in worked.path.parent.iterdir()] == [worked.path.name]
+
+
+@pytest.fixture
+def with_sha256(tmp_path: Path) -> sw.Store:
+    """One run whose tree is a commit of a repository of the sha256 format; the repository is gone."""
+    repo = Repo(tmp_path / "bundle" / "repo", "sha256")
+    repo.write("a.txt", "hello\n")
+    tree = {"repo": "repo", "commit": repo.commit()}
+    facts = {"task": "t", "arm": "a", "repeat": "1", "kind": "coding", "tree": tree}
+    (tmp_path / "bundle" / "run.json").write_text(json.dumps(facts))
+    store = sw.Store(empty_store(tmp_path / "store"))
+    assert store.ingest(tmp_path / "bundle").n_new == 1
+    shutil.rmtree(tmp_path / "bundle")
+    return store
+
+
+def _objects(store: Path) -> set[str]:
+    return {path.relative_to(store).as_posix() for path in store.glob("objects-sha256.git/objects/??/*")}
+
+
+def test_a_backup_and_a_repair_bring_the_objects_of_sha256(with_sha256: sw.Store, tmp_path: Path) -> None:
+    held = _objects(with_sha256.path)
+    assert held
+    assert with_sha256.verify() == []
+    with_sha256.backup(tmp_path / "copy.tar")
+    restored = sw.restore(tmp_path / "copy.tar", tmp_path / "restored")
+    assert _objects(restored.path) == held
+    assert restored.verify() == []
+    assert restored.repair().lost == ()
+    assert _objects(restored.path) == held
+    assert restored.verify() == []
+
+
+def test_objects_that_are_gone_are_found_and_named(with_sha256: sw.Store, tmp_path: Path) -> None:
+    shutil.rmtree(with_sha256.path / "objects-sha256.git")
+    (with_sha256.path / "files.jsonl").unlink()  # else it tells of the files first
+    where = "objects-sha256.git"
+    assert (where, "the object database is missing") in [(each.where, each.what) for each in with_sha256.verify()]
+    with pytest.raises(StoreDamaged):
+        with_sha256.backup(tmp_path / "copy.tar")
+    made = with_sha256.repair()
+    assert [(lost.path, lost.reason) for lost in made.lost] == [(where, "the object database is missing")]
+    assert made.n_runs == 1
+
+
+def test_a_repaired_store_is_open_to_whom_the_old_one_was(worked: sw.Store) -> None:
+    worked.path.chmod(0o750)
+    worked.repair()
+    assert worked.path.stat().st_mode & 0o777 == 0o750

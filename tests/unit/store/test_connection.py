@@ -1,18 +1,23 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from contextlib import chdir
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
 import pytest
 
-from samework.errors import NotFound, StoreDamaged, StoreError, StoreLocked
+from samework.errors import NotFound, SameworkError, StoreDamaged, StoreError, StoreLocked
 from samework.store.connection import create_store, find_store, is_store, open_store
+from samework.store.verify import verify_store
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
 _HOLD = (
     "import sys; from pathlib import Path; from samework.store.connection import open_store\n"
@@ -127,6 +132,121 @@ def test_views_of_a_foreign_file_are_never_what_a_query_runs(filled: Path, tmp_p
         assert handle.db.execute("SELECT count(*) FROM runs").fetchall() == [(2,)]
         with pytest.raises(duckdb.PermissionException):
             handle.db.execute("SELECT * FROM store.main.runs").fetchall()
+
+
+@pytest.mark.parametrize(
+    ("what", "statements"),
+    [
+        ("macro 'hex'", ["CREATE MACRO hex(x) AS 'h'"]),
+        ("macro '+'", ['CREATE MACRO "+"(a, b) AS 7']),
+        ("macro 'lower'", ["CREATE SCHEMA theirs", "CREATE MACRO theirs.lower(x) AS 'h'"]),
+        ("view 'run'", ["ALTER TABLE run RENAME TO old", "CREATE VIEW run AS FROM old, range(1000000000000)"]),
+        ("view 'theirs'", ["CREATE VIEW theirs AS SELECT 1"]),
+        ("type 'mood'", ["CREATE TYPE mood AS ENUM ('a')"]),
+        ("index 'key'", ["CREATE INDEX key ON event (seq)"]),
+        ("rule of the table 'late'", ["CREATE TABLE late (a INT, b INT GENERATED ALWAYS AS (a + 1))"]),
+        (
+            "trigger 'late'",
+            ["CREATE TABLE log (a INT)",
+             "CREATE TRIGGER late AFTER INSERT ON run FOR EACH STATEMENT INSERT INTO log VALUES (1)"],
+        ),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("read_only", [True, False])
+def test_what_would_run_and_is_not_ours_is_refused(
+    filled: Path, what: str, statements: list[str], read_only: bool
+) -> None:
+    with duckdb.connect(str(filled / "store.duckdb")) as db:
+        for statement in statements:
+            db.execute(statement)
+    with pytest.raises(StoreDamaged, match=re.escape(f"the database holds the {what}, which is not of this program")):
+        open_store(filled, read_only=read_only)
+
+
+@pytest.mark.parametrize(
+    "made",
+    ["CREATE VIEW meta AS FROM kept, range(1000000000000)",
+     "CREATE TABLE meta (key TEXT, text TEXT, value TEXT GENERATED ALWAYS AS (lower(text)))"],
+)  # fmt: skip
+def test_what_says_whose_store_it_is_must_be_a_plain_table(filled: Path, made: str) -> None:
+    with duckdb.connect(str(filled / "store.duckdb")) as db:
+        db.execute("CREATE TABLE kept AS FROM meta")
+        db.execute("DROP TABLE meta")
+        db.execute(made)
+        if "text" in made:
+            db.execute("INSERT INTO meta FROM kept")
+    with pytest.raises(StoreError, match="no store of samework"):
+        open_store(filled, read_only=True)
+
+
+@pytest.mark.parametrize("data", [b"", b"SQLite format 3\0" + bytes(8176)])
+def test_another_kind_of_file_is_not_given_to_the_database(filled: Path, data: bytes) -> None:
+    (filled / "store.duckdb").write_bytes(data)
+    for read_only in (True, False):
+        with pytest.raises(StoreDamaged, match="it is no DuckDB file"):
+            open_store(filled, read_only=read_only)
+    assert (filled / "store.duckdb").read_bytes() == data
+
+
+_FILES = ["acknowledged.json", "journal.jsonl", "seal.json", "files.jsonl", "store.duckdb.wal", "checkpoint.blocks"]
+
+
+@pytest.mark.parametrize("name", [*_FILES, "acknowledged.json.tmp"])
+def test_a_pipe_or_a_link_in_the_place_of_a_file_is_refused(filled: Path, tmp_path: Path, name: str) -> None:
+    other = tmp_path / "other"
+    other.write_text("mine\n")
+    for make in (os.mkfifo, lambda path: path.symlink_to(other)):
+        (filled / name).unlink(missing_ok=True)
+        make(filled / name)
+        for read_only in (True, False):
+            with pytest.raises(StoreDamaged, match=f"{re.escape(name)} is no regular file"):
+                open_store(filled, read_only=read_only)
+        assert verify_store(filled)[0].what == f"{name} is no regular file"
+    assert other.read_text() == "mine\n"
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
+def test_a_marker_that_does_not_end_is_none(filled: Path, make: Callable[[Path], None]) -> None:
+    (filled / "format").unlink()
+    make(filled / "format")
+    assert not is_store(filled)
+    with pytest.raises(StoreError, match="no store of samework"):
+        open_store(filled, read_only=True)
+
+
+@pytest.mark.parametrize("name", ["acknowledged.json", "seal.json", "files.jsonl"])
+def test_a_file_that_is_nested_without_end_is_damage(filled: Path, name: str) -> None:
+    (filled / name).write_text("[" * 200_000 + "]" * 200_000 + "\n")
+    assert any(finding.where == name or name in finding.what for finding in verify_store(filled))
+
+
+def test_a_place_that_is_taken_says_what_to_do(filled: Path) -> None:
+    (filled / "store.duckdb").unlink()
+    for call in (create_store, partial(open_store, read_only=True)):
+        with pytest.raises(SameworkError) as caught:
+            call(filled)
+        assert "samework repair" in str(caught.value.hint)
+    (filled / "journal.jsonl").unlink()
+    with pytest.raises(StoreError, match="something lies there that is no whole store") as caught:
+        create_store(filled)
+    assert "Move it away" in str(caught.value.hint)
+
+
+def test_a_place_that_the_database_cannot_name_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="the path is no UTF-8"):
+        create_store(tmp_path / "x\udcff")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_working_directory_that_is_gone_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SAMEWORK_STORE", raising=False)
+    (tmp_path / "gone").mkdir()
+    with chdir(tmp_path / "gone"):
+        (tmp_path / "gone").rmdir()
+        for call in (find_store, partial(create_store, Path("x")), partial(open_store, Path("x"), read_only=True)):
+            with pytest.raises(NotFound, match="the directory that this was called from is gone"):
+                call()
+        os.chdir(tmp_path)
 
 
 def test_bytes_that_are_no_database_are_damage(filled: Path) -> None:

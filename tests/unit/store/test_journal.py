@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING
 
 from samework.store import journal
@@ -43,3 +44,14 @@ def test_a_line_that_a_crash_cut_is_no_damage_and_what_follows_is_read(tmp_path:
     told = journal.read(tmp_path)
     assert [act["path"] for act in told.acts] == ["1", "2"]
     assert told.damaged == ()
+
+
+def test_a_line_that_is_nested_without_end_is_damage(tmp_path: Path) -> None:
+    journal.append(tmp_path, 1, [{"do": "ingest", "path": "1"}])
+    deep = b"[" * 200_000 + b"]" * 200_000
+    with (tmp_path / journal.JOURNAL_NAME).open("ab") as file:
+        for text in (deep, b"7", b"{}"):
+            file.write(hashlib.sha256(text).hexdigest().encode() + b" " + text + b"\n")
+    told = journal.read(tmp_path)
+    assert [act["path"] for act in told.acts] == ["1"]
+    assert told.damaged == (2, 3, 4)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import random
+import tarfile
 from typing import TYPE_CHECKING
 
 import pytest
 
 from samework.errors import InputError, SameworkError, StoreError
 from samework.store import seal
-from samework.store.backup import backup, restore
-from samework.store.connection import open_store
+from samework.store.backup import backup, check_backup, restore
+from samework.store.connection import create_store, open_store
 from samework.store.verify import verify_store
 
 if TYPE_CHECKING:
@@ -99,9 +101,6 @@ def test_no_flip_of_a_backup_restores(filled: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["../evil", "/abs", ".samework/../evil", ".samework/sources/x", ".samework/tmp/a"])
 def test_a_backup_with_a_name_that_no_store_has_is_refused(filled: Path, tmp_path: Path, name: str) -> None:
-    import io
-    import tarfile
-
     backup(filled, tmp_path / "copy.tar")
     with tarfile.open(tmp_path / "copy.tar", "a") as archive:
         member = tarfile.TarInfo(name)
@@ -110,3 +109,42 @@ def test_a_backup_with_a_name_that_no_store_has_is_refused(filled: Path, tmp_pat
     with pytest.raises(InputError, match="none that a backup has"):
         restore(tmp_path / "copy.tar", tmp_path / "out")
     assert {path.name for path in tmp_path.iterdir()} == {".samework", "copy.tar"}
+
+
+def _packed(path: Path, name: str, n_bytes: int) -> None:
+    """An archive of one sparse member that says it is of so many bytes."""
+    body = b"1\n0\n1\n".ljust(512, b"\0") + b"x"
+    member = tarfile.TarInfo(name)
+    sparse = {"major": "1", "minor": "0", "name": name, "realsize": str(n_bytes)}
+    member.pax_headers = {f"GNU.sparse.{key}": value for key, value in sparse.items()}
+    member.size = len(body)
+    with tarfile.open(path, "w", format=tarfile.PAX_FORMAT) as archive:
+        archive.addfile(member, io.BytesIO(body))
+
+
+@pytest.mark.parametrize("name", ["SHA256SUMS", "store.duckdb"])
+def test_a_member_that_is_longer_than_the_file_is_refused_unread(tmp_path: Path, name: str) -> None:
+    _packed(tmp_path / "sparse.tar", f".samework/{name}", 1 << 45)
+    with pytest.raises(InputError, match=f"the member .samework/{name} is none that a backup has"):
+        check_backup(tmp_path / "sparse.tar")
+    plain = tarfile.TarInfo(f".samework/{name}")
+    plain.size = 1 << 45
+    (tmp_path / "long.tar").write_bytes(plain.tobuf(tarfile.GNU_FORMAT) + bytes(10240))
+    with pytest.raises(InputError, match=f"the member .samework/{name} is none that a backup has"):
+        check_backup(tmp_path / "long.tar")
+
+
+def test_a_header_that_is_longer_than_memory_is_refused(tmp_path: Path) -> None:
+    header = tarfile.TarInfo("././@PaxHeader")
+    header.type, header.size = tarfile.XHDTYPE, 1 << 45
+    (tmp_path / "header.tar").write_bytes(header.tobuf(tarfile.GNU_FORMAT) + bytes(10240))
+    with pytest.raises(InputError):
+        check_backup(tmp_path / "header.tar")
+
+
+def test_a_copy_and_a_store_are_nobody_elses_to_read(filled: Path, tmp_path: Path) -> None:
+    backup(filled, tmp_path / "copy.tar")
+    restore(tmp_path / "copy.tar", tmp_path / "restored")
+    create_store(tmp_path / "made").close()
+    modes = {name: (tmp_path / name).stat().st_mode & 0o777 for name in ("copy.tar", "restored", "made")}
+    assert modes == {"copy.tar": 0o600, "restored": 0o700, "made": 0o700}

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import random
 import shutil
 from typing import TYPE_CHECKING
@@ -123,3 +124,22 @@ def test_a_damaged_store_is_not_backed_up(filled: Path, tmp_path: Path) -> None:
     with pytest.raises(StoreDamaged):
         backup(filled, tmp_path / "copy.tar")
     assert not (tmp_path / "copy.tar").exists()
+
+
+def test_a_file_that_lies_where_no_source_does_is_found(filled: Path) -> None:
+    (kept,) = (filled / "sources").glob("??/*.zst")
+    other = filled / "sources" / ("00" if kept.parent.name != "00" else "01")
+    other.mkdir()
+    shutil.copy(kept, other / kept.name)
+    (other / "x.zst").write_bytes(b"")
+    assert {(finding.where, finding.what) for finding in verify_store(filled)} == {
+        (f"sources/{other.name}/{name}", "no source lies there") for name in (kept.name, "x.zst")
+    }
+
+
+def test_a_pipe_in_the_place_of_a_source_does_not_hold_us(filled: Path) -> None:
+    (kept,) = (filled / "sources").glob("??/*.zst")
+    kept.unlink()
+    os.mkfifo(kept)
+    what = "it cannot be read: it is no regular file"
+    assert [(finding.where, finding.what) for finding in verify_store(filled)] == [(f"sources/{kept.stem}", what)]

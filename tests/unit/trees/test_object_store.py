@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 
 from samework.errors import GitInputError, LimitExceeded, StoreDamaged
 from samework.trees.content_digest import content_digest
-from samework.trees.object_store import ObjectStore
+from samework.trees.object_store import ObjectStore, object_faults
 from samework.trees.snapshot import snapshot_commit, snapshot_worktree
 from samework.trees.tree_diff import TreeChange
 from samework.trees.tree_objects import content_mode, raw_entries
@@ -347,3 +349,28 @@ def test_a_missing_database_is_said(tmp_path: Path) -> None:
         ObjectStore.open(tmp_path / "absent.git")
     ObjectStore.create(tmp_path / "o.git")
     assert ObjectStore.create(tmp_path / "o.git").verify() == []
+
+
+@pytest.mark.parametrize("object_format", ["sha1", "sha256"])
+def test_a_tree_that_must_be_held_is_looked_for_in_the_database_of_its_format(
+    make_repo: Callable[..., Repo], objects: ObjectStore, tmp_path: Path, object_format: str
+) -> None:
+    repo = make_repo("repo", object_format)
+    repo.write("a")
+    tree = snapshot_commit(repo.path, repo.commit(), objects).oid
+    assert tree is not None
+    other = tree[:-1] + ("0" if tree[-1] != "0" else "1")
+    name = "objects.git" if object_format == "sha1" else "objects-sha256.git"
+    assert list(object_faults(objects.path, [tree])) == []
+    assert list(object_faults(objects.path, [other])) == [(name, f"tree {other} is not held")]
+    shutil.rmtree(tmp_path / name)
+    assert (name, "the object database is missing") in list(object_faults(objects.path, [tree]))
+
+
+def test_a_database_that_borrows_objects_or_holds_a_pipe_is_not_whole(objects: ObjectStore, tmp_path: Path) -> None:
+    alternates = objects.path / "objects" / "info" / "alternates"
+    alternates.write_text(f"{tmp_path}/other\n")
+    assert objects.verify() == ["info/alternates: it borrows objects, which may be gone tomorrow"]
+    alternates.unlink()
+    os.mkfifo(objects.path / "objects" / "pack" / "pack-1.pack")
+    assert [what.rpartition("/")[2] for what in objects.verify()] == ["pack-1.pack is no file"]

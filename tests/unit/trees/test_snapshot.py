@@ -339,6 +339,45 @@ def test_alternates_that_are_no_file_make_no_repository(make_repo: Callable[...,
         snapshot_commit(repo.path, head, objects)
 
 
+@pytest.mark.parametrize("place", ["pack/pack-1.idx", "ab/cdef", "info/alternates"])
+@pytest.mark.parametrize("borrowed", [False, True])
+def test_a_pipe_among_their_objects_does_not_hold_us(
+    make_repo: Callable[..., Repo], objects: ObjectStore, tmp_path: Path, place: str, borrowed: bool
+) -> None:
+    repo = make_repo()
+    repo.write("a")
+    head = repo.commit()
+    folder = tmp_path / "lender" if borrowed else repo.path / ".git" / "objects"
+    if borrowed:
+        (repo.path / ".git" / "objects" / "info" / "alternates").write_text("# theirs\n../../../lender\n")
+    elif place == "info/alternates":
+        return
+    (folder / place).parent.mkdir(parents=True, exist_ok=True)
+    os.mkfifo(folder / place)
+    with pytest.raises(GitInputError, match=f"{place} is no file"):
+        snapshot_commit(repo.path, head, objects)
+    assert f"{place} is no file" in str(snapshot_worktree(repo.path, objects).null_reason)
+
+
+@pytest.mark.parametrize("place", ["HEAD", "config", "refs/heads/main", "reftable/tables.list"])
+@pytest.mark.parametrize("pointed", [False, True])
+def test_a_pipe_in_a_repository_within_does_not_hold_us(
+    make_repo: Callable[..., Repo], objects: ObjectStore, tmp_path: Path, place: str, pointed: bool
+) -> None:
+    repo, within = make_repo(), make_repo("repo/within")
+    within.write("b")
+    within.commit()
+    within.git("symbolic-ref", "HEAD", "refs/heads/main")
+    git_dir = within.path / ".git"
+    if pointed:
+        git_dir = git_dir.rename(tmp_path / "elsewhere")
+        (within.path / ".git").write_text(f"gitdir: {git_dir}\n")
+    (git_dir / place).unlink(missing_ok=True)
+    (git_dir / place).parent.mkdir(exist_ok=True)
+    os.mkfifo(git_dir / place)
+    assert f"{place} is no file" in str(snapshot_worktree(repo.path, objects).null_reason)
+
+
 def test_what_does_not_exist_is_an_error(make_repo: Callable[..., Repo], objects: ObjectStore, tmp_path: Path) -> None:
     repo = make_repo()
     with pytest.raises(InputError):
