@@ -564,6 +564,7 @@ class Store:
 
 
 def objects_check(path: Path, trees: Collection[str]) -> list[tuple[str, str]]:
+    """What is wrong with the Git objects of a store, as (where, what); trees: ids that it must hold."""
     from samework.trees.object_store import object_faults
 
     return list(object_faults(path, trees))
