@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from samework.report.secrets import digest_of, is_secret_name, secrets
+from samework.secrets.finding import digest_of, secrets
+from samework.secrets.names import is_secret_name
 from samework.store import sql
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Take secrets out of a report, after everything was compared; `secrets` says where they are.
+"""Take secrets out of a report, after everything was compared; `samework.secrets` says where they are.
 
 What is taken out leaves its reason and the start of its sha256, so that one can still see whether two places held the
 same value. Refuses to decide anything about a run; verdicts were made before, on the whole text.
@@ -13,7 +13,8 @@ import msgspec
 
 from samework.canon.arguments import canonical_value
 from samework.report.data import Redaction, ReportData
-from samework.report.secrets import digest_of, is_secret_name, secrets
+from samework.secrets.finding import digest_of, mark, secrets
+from samework.secrets.names import is_secret_name
 from samework.text import visible
 
 if TYPE_CHECKING:
@@ -51,9 +52,8 @@ class Redactor:
         return self.text(value)
 
     def _mark(self, reason: str, value: str) -> str:
-        digest = digest_of(value)
-        self._found[reason, digest] += 1
-        return f"[redacted {reason} sha256:{digest}]" + "\n" * value.count("\n")
+        self._found[reason, digest_of(value)] += 1
+        return mark(reason, value) + "\n" * value.count("\n")
 
 
 def cleaned(data: ReportData, *, redact: bool = True) -> ReportData:

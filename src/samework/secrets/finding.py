@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from samework.secrets.values import named_values
 from samework.text import visible
 
 if TYPE_CHECKING:
@@ -23,10 +24,15 @@ if TYPE_CHECKING:
 _SHAPES = (
     (
         "private key",
-        re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL),
+        re.compile(
+            r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\Z)",
+            re.DOTALL,
+        ),
     ),
     ("bearer", re.compile(r"(?<=\bbearer )[A-Za-z0-9._~+/=-]{8,}", re.IGNORECASE)),
     ("url credentials", re.compile(r"(?<=://)[^\s/@:\"'\[\]]+:[^\s/@\"'\[\]]+(?=@)")),
+    ("webhook", re.compile(r"(?<=hooks\.slack\.com/)(?:services|workflows|triggers)/[A-Za-z0-9/_-]{16,}")),
+    ("webhook", re.compile(r"(?<=/api/webhooks/)[0-9]{8,}/[A-Za-z0-9_-]{16,}")),
     (
         "json web token",
         re.compile(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]*+)?"),
@@ -45,35 +51,29 @@ _SHAPES = (
             r"(?![A-Za-z0-9-]|\.[A-Za-z0-9])"
         ),
     ),
+    (
+        "login",
+        re.compile(r"\bmachine\s{1,8}\S{1,200}\s{1,8}login\s{1,8}\S{1,200}\s{1,8}password\s{1,8}(?P<secret>\S+)"),
+    ),
 )
-_ASSIGNED = re.compile(
-    r"(?<![A-Za-z0-9_.-])(?P<name>[A-Za-z0-9_.-]++)"
-    r"\\?[\"']?\s*+(?:=>|:=|[:=])\s*+\\?[\"']?(?:(?:Bearer|Basic|Token)\s++)?",
-    re.IGNORECASE,
+_OF_PROGRAMS = (
+    (
+        ("curl", "wget", "http"),
+        re.compile(
+            r"(?<=[\s\"'])(?:-u|-U|--user|--proxy-user)(?:[\s=]|\\*+[\"']\s*+,\s*+)?\\*+[\"']?"
+            r"[^\s:\"'\\]{1,200}:(?P<secret>[^\s\"'\\]{4,}+)"
+        ),
+    ),
+    (("mysql", "mariadb"), re.compile(r"(?<=[\s\"'])-p(?P<secret>[^\s\"'\\]{4,}+)")),
 )
-_NAME = re.compile(r"[A-Za-z0-9_.-]+")
-_VALUE = re.compile(r"[^\s\"'`,;<>{}()\[\]|\\&]{4,}+")
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_STRONG = re.compile(
-    r"(?:\A|[_.-])(?:api[_-]?keys?|passw(?:or)?d|passwd|pwd|passphrase|secret|private[_-]?key|access[_-]?key"
-    r"|credentials?)(?=[_.-]|\Z)|(?:password|passwd|passphrase|apikey)\Z",
-    re.IGNORECASE,
-)
-_WEAK = re.compile(
-    r"(?:\A|[_.-])(?:token|auth|authorization|cookie|session[_-]?id|session[_-]?key|signature)(?=[_.-]|\Z)",
-    re.IGNORECASE,
-)
-_DENSE = re.compile(r"[A-Za-z0-9+_=-]{24,}+")
-_PLAIN = re.compile(
-    r"(?:true|false|none|null|undefined|required|optional|str|int|bytes|bool|string|\*+|x+|\.+)\Z", re.IGNORECASE
-)
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_.]*\Z")
+_SAME_LINE = 400
+_DENSE_LENGTH = 24
+_MOST_SLASHES = 16  # one in so many characters: a path has more
+_DENSE = (re.compile(r"[A-Za-z0-9+_-]{22,}+={0,2}"), re.compile(r"[A-Za-z0-9+/]{40,}+={0,2}"))
 _MIN_ENTROPY_BITS = 4.0
 _MIN_CHANGES = 0.4
-_WEAK_LENGTH = 8
-_CODE_LENGTH = 32
-_NAME_LENGTH = 80
 _DIGEST_HEX = 12
+_TAKEN = "[redacted "
 
 
 class Secret(msgspec.Struct, frozen=True, order=True):
@@ -91,18 +91,25 @@ def secrets(text: str) -> list[Secret]:
     [Secret(start=17, end=25, kind='password')]
     """
     found = [
-        Secret(match.start(), match.end(), kind)
+        Secret(*_span(match), kind)
         for kind, shape in _SHAPES
         for match in shape.finditer(text)
         if match.end() > match.start()
     ]
-    found += _assigned(text)
+    found += [Secret(*value) for value in named_values(text)]
+    found += _of_programs(text)
     found += [
         Secret(match.start(), match.end(), "high entropy")
-        for match in _DENSE.finditer(text)
-        if _looks_random(match.group())
+        for dense in _DENSE
+        for match in dense.finditer(text)
+        if _is_dense(match.group())
     ]
-    return _joined(found)
+    return _joined([each for each in found if not text.startswith(_TAKEN, each.start)])
+
+
+def mark(kind: str, value: str) -> str:
+    """What stands in the place of a secret: its kind and the digest that tells it from others."""
+    return f"{_TAKEN}{kind} sha256:{digest_of(value)}]"
 
 
 def digest_of(value: str) -> str:
@@ -110,9 +117,17 @@ def digest_of(value: str) -> str:
     return hashlib.sha256(visible(value).encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_HEX]
 
 
-def is_secret_name(name: str) -> bool:
-    """True for the name of a field whose value is taken out whole."""
-    return len(name) <= _NAME_LENGTH and _NAME.fullmatch(name) is not None and _strength(name) is not None
+def _span(found: re.Match[str]) -> tuple[int, int]:
+    return found.span("secret" if "secret" in found.re.groupindex else 0)
+
+
+def _of_programs(text: str) -> Iterator[Secret]:
+    """Passwords in the arguments of programs of which one letter takes them."""
+    for programs, option in _OF_PROGRAMS:
+        for found in option.finditer(text):
+            before = text[max(0, found.start() - _SAME_LINE) : found.start()].rpartition("\n")[2]
+            if any(program in before for program in programs) and not found["secret"].isdigit():
+                yield Secret(*found.span("secret"), "argument")
 
 
 def _joined(found: list[Secret]) -> list[Secret]:
@@ -127,37 +142,10 @@ def _joined(found: list[Secret]) -> list[Secret]:
     return joined
 
 
-def _assigned(text: str) -> Iterator[Secret]:
-    """Values of assignments whose name says that they are secret."""
-    end = 0
-    for found in _ASSIGNED.finditer(text):
-        if found.start() < end:
-            continue  # inside a value that was taken already
-        name = found["name"]
-        if found.start() and text[found.start() - 1] == "\\" and name[0] in "nrt":
-            name = name[1:]  # the name follows a line end that JSON has escaped
-        name = name[-_NAME_LENGTH:].lstrip("_.-")
-        strength = _strength(name)
-        value = _VALUE.match(text, found.end()) if strength else None
-        if value is not None and not _is_ordinary(value.group(), text[value.end() : value.end() + 1], strength):
-            end = value.end()
-            yield Secret(value.start(), end, name)
-
-
-def _strength(name: str) -> str | None:
-    words = _HUMP.sub("_", name)
-    if _STRONG.search(words):
-        return "strong"
-    return "weak" if _WEAK.search(words) else None
-
-
-def _is_ordinary(value: str, follows: str, strength: str | None) -> bool:
-    """True for a value that is a word of documentation or code."""
-    is_code = len(value) <= _CODE_LENGTH and _IDENTIFIER.match(value) is not None and follows in {"(", "[", "."}
-    if _PLAIN.match(value) or is_code:
-        return True
-    is_word = _IDENTIFIER.match(value) is not None or value.replace(".", "").isdigit()
-    return strength == "weak" and (len(value) < _WEAK_LENGTH or is_word)
+def _is_dense(value: str) -> bool:
+    """True for a random text that is no path."""
+    is_path = value.count("/") * _MOST_SLASHES > len(value)
+    return len(value) >= _DENSE_LENGTH and not is_path and _looks_random(value.replace("/", ""))
 
 
 def _looks_random(value: str) -> bool:
