@@ -106,6 +106,91 @@ def test_names_and_numbers_that_are_secrets_go_as_well(tmp_path: Path) -> None:
             assert words[0] != "show" or mark in done.stdout
 
 
+def facts_of(number: int) -> dict[str, object]:
+    """What a manifest holds of secrets: as text, in a list, as a number, below a key, with a common beginning."""
+    return {
+        "env.DB_PASSWORD": f"FAKE word {number}",
+        "engine.password": [f"FAKE{number}", "x"],
+        "network.auth_token": 87654320 + number,
+        "env.conn": {"password": 87654320 + number},
+        "tools.url": f"https://me:FAKE{number}@example.org",
+        "sampling.start": "sk-FAKE" + "a1B2c3D4" * 6 + str(number),
+        "env.image": f"image{number}",
+    }
+
+
+@pytest.fixture(scope="module")
+def made_by_secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two tasks, each run once in two arms that are told apart by secrets of their manifests."""
+    place = tmp_path_factory.mktemp("t5made")
+    made = new_store(place)
+    for task in ("x", "y"):
+        for number, arm in enumerate("ab", start=1):
+            run = bundle(place / "in" / task / arm, task, arm)
+            given = {name: {"value": value, "source": "declared"} for name, value in facts_of(number).items()}
+            (run / "manifest.json").write_text(json.dumps(given))
+            named = json.loads((run / "run.json").read_text()) | {"arm": arm}
+            (run / "run.json").write_text(json.dumps(named))
+    answer("ingest", place / "in", store=made)
+    return made
+
+
+def holds_one(said: str) -> bool:
+    return any(each in said for each in ("FAKE", "8765432", "a1B2c3"))
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
+@pytest.mark.parametrize("command", ["compare", "claims"])
+def test_no_sentence_about_a_field_holds_its_secret(command: str, form: list[str], made_by_secrets: Path) -> None:
+    done = samework(command, "t x:a:1", "t x:b:1", *form, store=made_by_secrets)
+    assert not holds_one(done.stdout + done.stderr)
+    assert "env.image differs (image1, image2)" in done.stdout
+    assert "env.DB_PASSWORD differs (one value, another)" in done.stdout
+
+
+@pytest.mark.parametrize("ending", ["html", "md", "json"])
+@pytest.mark.parametrize("words", [("t x:a:1", "t x:b:1"), ("--experiment", "a,b")], ids=["pair", "experiment"])
+def test_no_sentence_of_a_report_holds_one(
+    words: tuple[str, ...], ending: str, made_by_secrets: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / f"report.{ending}"
+    assert samework("report", *words, "-o", out, store=made_by_secrets).returncode == 0
+    assert not holds_one(out.read_text(encoding="utf-8"))
+
+
+def test_keys_with_one_beginning_leave_two_digests(made_by_secrets: Path) -> None:
+    pair = answer("compare", "t x:a:1", "t x:b:1", store=made_by_secrets, exits=frozenset({0, 1, 3}))
+    fields = {each["field"]: (each["a"], each["b"]) for each in pair["manifest"]}
+    assert all(side.startswith("[redacted provider key sha256:") for side in fields["sampling.start"])
+    assert fields["sampling.start"][0] != fields["sampling.start"][1]
+    assert fields["env.conn"][0]["password"].startswith("[redacted password sha256:")
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
+@pytest.mark.parametrize("field", ["env.DB_PASSWORD", "network.auth_token", "engine.password", "tools.url"])
+def test_arms_and_strata_made_of_secrets_have_digests_for_names(
+    field: str, form: list[str], made_by_secrets: Path
+) -> None:
+    for words in (("--by", field), ("--arms", "a,b", "--strata", field)):
+        left_out = samework("experiment", *words, *form, store=made_by_secrets)
+        exact = samework("experiment", *words, *form, "--no-redact", store=made_by_secrets)
+        assert left_out.returncode == exact.returncode == 0, left_out.stderr
+        assert not holds_one(left_out.stdout + left_out.stderr)
+        assert words[0] == "--arms" or holds_one(exact.stdout)
+        assert words[0] == "--arms" or ("sha256:" in left_out.stdout and "--no-redact" in left_out.stderr)
+
+
+def test_an_arm_made_of_a_secret_is_asked_for_by_its_digest_or_value(made_by_secrets: Path) -> None:
+    by = ("experiment", "--by", "env.DB_PASSWORD")
+    names = [arm["arm"] for arm in answer(*by, store=made_by_secrets)["arms"]]
+    assert [name.startswith("env.DB_PASSWORD=[redacted env.DB_PASSWORD sha256:") for name in names] == [True, True]
+    for asked in (",".join(names), "FAKE word 1,FAKE word 2"):
+        assert [arm["arm"] for arm in answer(*by, "--arms", asked, store=made_by_secrets)["arms"]] == names
+    refused = samework(*by, "--arms", "FAKE word 1,FAKE word 3", store=made_by_secrets)
+    assert refused.returncode == 2
+    assert not holds_one(refused.stdout + refused.stderr)
+
+
 @pytest.mark.parametrize("ending", ["html", "md", "json"])
 def test_no_report_holds_one(store: Path, ending: str, tmp_path: Path) -> None:
     for number, words in enumerate((("t x:a x:1", "t x:b x:1"), ("--task", "t x"), ())):

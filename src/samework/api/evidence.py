@@ -10,6 +10,7 @@ import msgspec
 from samework.api.details import FacetEvidence, PatchDetail, ReportDetail, TreeDetail
 from samework.api.inventory import prevents
 from samework.model.words import Grade
+from samework.secrets.finding import may_be_said
 from samework.text import counted
 
 if TYPE_CHECKING:
@@ -83,10 +84,14 @@ def _detail(
         )
     if facet in {"outcome", "invariants"}:
         values = held.outcomes if facet == "outcome" else held.invariants
-        return ", ".join(f"{name} = {json.dumps(value)}" for name, value in values.items())
+        return ", ".join(f"{name} = {_said(name, json.dumps(value))}" for name, value in values.items())
     n_parts = row.get("n_parts")
     unit = {"tokens": "completion", "text": "completion", "actions": "call", "observations": "observation"}.get(facet)
     return counted(n_parts, unit) if unit and n_parts is not None else None
+
+
+def _said(name: str, value: str) -> str:
+    return value if may_be_said(name, value) else "a value that looks like a secret"
 
 
 def _tree_words(tree: TreeDetail | None, patch: PatchDetail | None) -> str:

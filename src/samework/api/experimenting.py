@@ -33,6 +33,7 @@ def experiment(
     donor: Sequence[str],
     power: bool,
     strict: bool,
+    redact: bool = False,
 ) -> ExperimentResult:
     """See `Store.experiment`."""
     from samework.experiment.answer import DEFAULT_LEVELS, Question, general_plan
@@ -58,6 +59,7 @@ def experiment(
         donors=tuple(donor),
         power=power,
         strict=strict,
+        redact=redact,
     )
     with _needing_stats():
         return compare_arms(handle, asked)

@@ -377,6 +377,7 @@ class Store:
         donor: Sequence[str] = (),
         power: bool = False,
         strict: bool = False,
+        redact: bool = False,
     ) -> ExperimentResult:
         """Arms over the items that they have in common: self-repeats beside differences, tests, flips, limits.
 
@@ -392,6 +393,7 @@ class Store:
             donor: transplants as ARM=DONOR,RECIPIENT, beside those that manifests record.
             power: also plan repeats; without arms, from declared rates alone.
             strict: take no unrecorded suite or environment as equal.
+            redact: name arms and strata that are values of a field without what looks like a secret, as the command.
 
         Raises: NotFound, UsageError. EvidenceError: the evidence decides nothing. SameworkError: the extra `stats` is
             not installed.
@@ -411,6 +413,7 @@ class Store:
                 donor=donor,
                 power=power,
                 strict=strict,
+                redact=redact,
             )
 
     def funnel(

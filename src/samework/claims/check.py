@@ -11,6 +11,7 @@ from samework.claims.requirements import NEVER_COMPARED, REQUIRED, SEED, TEMPERA
 from samework.equivalence.manifest_diff import DIFFERS, NOT_COMPARABLE, REQUESTED, group_of
 from samework.model.results import Claim, FieldDifference
 from samework.model.words import Absence
+from samework.secrets.finding import may_be_said
 from samework.text import shortened
 
 if TYPE_CHECKING:
@@ -137,13 +138,16 @@ def missing(name: str, field: FieldDifference | None = None) -> Finding:
 
 
 def _differing(field: FieldDifference) -> Finding:
-    return Finding(field.field, f"{field.field} differs ({_shown(field.a)}, {_shown(field.b)})")
+    a, b = _shown(field.field, field.a, "one value"), _shown(field.field, field.b, "another")
+    return Finding(field.field, f"{field.field} differs ({a}, {b})")
 
 
-def _shown(value: object) -> str:
+def _shown(name: str, value: object, unsaid: str) -> str:
+    """The value, or the words for one that looks like a secret."""
     if value is None:
         return Absence.NOT_APPLICABLE.value
-    return shortened(value if isinstance(value, str) else json.dumps(value), _VALUE_LENGTH)
+    text = value if isinstance(value, str) else json.dumps(value)
+    return shortened(text, _VALUE_LENGTH) if may_be_said(name, text) else unsaid
 
 
 def concluded(claim: str, title: str, check: Check, licensed: str, *, remark: str = "") -> Claim:

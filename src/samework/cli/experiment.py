@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from samework.cli.options import JsonOption, StoreOption, StrictOption, TaskOption, opened
+from samework.cli.options import JsonOption, NoRedactOption, StoreOption, StrictOption, TaskOption, opened
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -77,6 +77,7 @@ def command(
         bool, typer.Option("--power", help="Plan repeats and items; without arms, from declared rates alone.")
     ] = False,
     strict: StrictOption = False,
+    no_redact: NoRedactOption = False,
     as_json: JsonOption = False,
 ) -> int:
     """Compare arms beside what each differs from itself, with tests that need this control.
@@ -87,9 +88,10 @@ def command(
 
     Exit status: 0 a comparison was made; 3 the evidence decides nothing, and no number is given; 2 trouble.
     """
-    from samework.cli.output import print_json
+    from samework.cli.output import print_json, shown
+    from samework.secrets.finding import TAKEN
 
-    result = opened(store).experiment(
+    found = opened(store).experiment(
         arms=_words(arms),
         by=by,
         task=task,
@@ -100,7 +102,10 @@ def command(
         donor=donor or (),
         power=power,
         strict=strict,
+        redact=not no_redact,
     )
+    n_marked = sum(TAKEN in arm.arm for arm in found.arms)
+    result = shown(found, no_redact=no_redact, n_before=n_marked)
     if as_json:
         print_json(result)
     else:

@@ -284,10 +284,11 @@ def note(sentence: str) -> None:
     print_wrapped(visible(sentence), out=console(stderr=True))
 
 
-def shown(value: T, *, no_redact: bool, is_told: bool = False) -> T:
+def shown(value: T, *, no_redact: bool, is_told: bool = False, n_before: int = 0) -> T:
     """An answer as it may be printed: without what looks like a secret, unless asked otherwise.
 
-    is_told: no remark is made, for the answer that this belongs to has made it.
+    is_told: no remark is made, for the answer that this belongs to has made it. n_before: places that were left out
+    when the answer was made.
     """
     from samework.api.redacting import redacted
 
@@ -295,7 +296,7 @@ def shown(value: T, *, no_redact: bool, is_told: bool = False) -> T:
         return value
     made, n_redacted = redacted(value)
     if not is_told:
-        note_redacted(n_redacted)
+        note_redacted(n_before + n_redacted)
     return made
 
 

@@ -53,7 +53,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
     arms: by name, or with `by` values of that manifest field (None: all). levels: of `evidence.LEVELS`. success: see
     `success.successes`. margin: declared largest difference of success rates that does not matter. strata: a manifest
-    field or task-prefix. donors: ARM=DONOR,RECIPIENT. strict: no assumed test environment, no quarantine.
+    field or task-prefix. donors: ARM=DONOR,RECIPIENT. strict: no assumed test environment, no quarantine. redact: arms
+    and strata that are values of a field are named without what looks like a secret.
     """
 
     arms: tuple[str, ...] | None = None
@@ -66,6 +67,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     donors: tuple[str, ...] = ()
     power: bool = False
     strict: bool = False
+    redact: bool = False
 
 
 def experiment(handle: StoreHandle, asked: Question) -> ExperimentResult:
@@ -75,7 +77,7 @@ def experiment(handle: StoreHandle, asked: Question) -> ExperimentResult:
         UsageError: arms, a field or an evidence of success that nobody recorded, or too many arms.
         EvidenceError: no common item, one run, nothing known, or arms aliased with run order: no number is given then.
     """
-    found = design(handle, arms=asked.arms, by=asked.by, task=asked.task)
+    found = design(handle, arms=asked.arms, by=asked.by, task=asked.task, redact=asked.redact)
     in_time = orders(found)
     refuse_order(in_time)
     arms = summaries(found)
@@ -152,7 +154,7 @@ def _success(
         made.append(_withheld(each) if in_time[a, b] is Order.ALIASED else each)
     is_aliased = any(order is Order.ALIASED for order in in_time.values())
     several = several_arms(tallies, found.arms) if len(found.arms) > 2 and not is_aliased else None  # noqa: PLR2004
-    by_stratum = strata_of_items(room, items, asked.strata) if asked.strata is not None else {}
+    by_stratum = strata_of_items(room, items, asked.strata, redact=asked.redact) if asked.strata is not None else {}
     return Success(
         succeeded.evidence,
         succeeded.grade.value,

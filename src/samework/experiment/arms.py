@@ -14,8 +14,9 @@ import msgspec
 from samework.errors import EvidenceError, UsageError
 from samework.model.experiment import ArmSummary, Unplaced
 from samework.model.words import Absence
+from samework.secrets.finding import without_secrets
 from samework.store.sql import load
-from samework.text import shortened, visible
+from samework.text import shortened, storable, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +67,12 @@ class Design(msgspec.Struct, frozen=True):
 
 
 def design(
-    handle: StoreHandle, *, arms: Sequence[str] | None, by: str | None = None, task: str | None = None
+    handle: StoreHandle,
+    *,
+    arms: Sequence[str] | None,
+    by: str | None = None,
+    task: str | None = None,
+    redact: bool = False,
 ) -> Design:
     """Place the runs of the store, or of one task, in arms.
 
@@ -75,19 +81,20 @@ def design(
         arms: arms by name, in the order of the comparison; with `by` values of the field, or None for all of them.
         by: a manifest field whose values are the arms.
         task: only this task.
+        redact: name arms that are values by the digest of what looks like a secret in them.
 
     Raises:
         UsageError: fewer than two arms are named, one is named twice, or the field has too many values.
         EvidenceError: no two arms have a task in common, or fewer than two values are recorded.
     """
-    given = {"task": task, "field": by}
+    given = {"task": task, "field": None if by is None else storable(by)}
     rows = handle.db.execute(load("samework.experiment", "sql/experiment_runs"), given).fetchall()
     if by is None:
         names = _checked(list(arms or ()))
         placed = [_placed(row, row[3]) for row in rows if row[3] in set(names)]
         unplaced: list[Unplaced] = []
     else:
-        names, placed, unplaced = _by_field(rows, by, arms)
+        names, placed, unplaced = _by_field(rows, by, arms, redact=redact)
     common, n_uncommon = _common(placed)
     if not common:
         raise _nothing_common(names, placed)
@@ -111,11 +118,12 @@ def _checked(names: list[str]) -> list[str]:
 
 
 def _by_field(
-    rows: list[Row], field: str, wanted: Sequence[str] | None
+    rows: list[Row], field: str, wanted: Sequence[str] | None, *, redact: bool
 ) -> tuple[list[str], list[PlacedRun], list[Unplaced]]:
     values = sorted({row[5] for row in rows if row[5] is not None})
-    labels = _labels(field, values)
-    kept = _wanted(labels, field, wanted)
+    labels = {value: _label(field, text, redact=redact) for value, text in _texts(values).items()}
+    asked = None if wanted is None else [_asked(name, field, labels, redact=redact) for name in wanted]
+    kept = _wanted(list(labels.values()), field, asked)
     placed, unplaced = [], []
     for row in rows:
         if row[5] is None:
@@ -126,18 +134,25 @@ def _by_field(
     return kept, placed, unplaced
 
 
-def _labels(field: str, values: list[str]) -> dict[str, str]:
-    """Canonical JSON of a value -> label of its arm; a text that looks like a number keeps its quotation marks."""
+def _texts(values: list[str]) -> dict[str, str]:
+    """Canonical JSON of a value -> text of it; a text that looks like a number keeps its quotation marks."""
     plain = {value: json.loads(value) for value in values}
-    return {
-        value: f"{field}={found if isinstance(found, str) and found not in values else value}"
-        for value, found in plain.items()
-    }
+    return {value: found if isinstance(found, str) and found not in values else value for value, found in plain.items()}
 
 
-def _wanted(labels: dict[str, str], field: str, wanted: Sequence[str] | None) -> list[str]:
-    known = list(labels.values())
-    if wanted is None:
+def _label(field: str, text: str, *, redact: bool) -> str:
+    return f"{field}={without_secrets(field, text) if redact else text}"
+
+
+def _asked(name: str, field: str, labels: dict[str, str], *, redact: bool) -> str:
+    """The label that is asked for: by itself, or by its value."""
+    if name in labels.values():
+        return name
+    return _label(field, name.removeprefix(f"{field}="), redact=redact)
+
+
+def _wanted(known: list[str], field: str, asked: Sequence[str] | None) -> list[str]:
+    if asked is None:
         if len(known) < _LEAST_ARMS:
             raise EvidenceError(
                 f"no two values of {shortened(field, 60)} are recorded, so it makes no arms",
@@ -150,13 +165,10 @@ def _wanted(labels: dict[str, str], field: str, wanted: Sequence[str] | None) ->
                 hint="name those to compare with --arms",
             )
         return known
-    kept = []
-    for name in wanted:
-        full = name if name in known else f"{field}={name}"
-        if full not in known:
-            raise UsageError(f"no run has {shortened(full, 80)}; known: {_some(known)}", hint="samework runs")
-        kept.append(full)
-    return _checked(kept)
+    for name in asked:
+        if name not in known:
+            raise UsageError(f"no run has {shortened(name, 80)}; known: {_some(known)}", hint="samework runs")
+    return _checked(list(asked))
 
 
 def _some(names: list[str]) -> str:

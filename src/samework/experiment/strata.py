@@ -6,14 +6,18 @@ beside the paired flips of each stratum, and are no claim.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
 from samework.model.experiment import Strata, StratumFlips
+from samework.secrets.finding import without_secrets
+from samework.secrets.names import is_secret_name
 from samework.stats.exact import cochran_mantel_haenszel, stratified_exact
 from samework.stats.paired import mcnemar
 from samework.store.sql import load
+from samework.text import storable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,17 +30,29 @@ TASK_PREFIX: Final = "task-prefix"
 _PREFIX: Final = re.compile(r"(.+?)(?:__|[-/:.@]|$)", re.DOTALL)
 
 
-def strata_of_items(room: Room, items: dict[str, dict[str, list[PlacedRun]]], by: str) -> dict[str, str | None]:
-    """Task -> stratum; None where it is unrecorded for a run, or not one for all runs of the item."""
+def strata_of_items(
+    room: Room, items: dict[str, dict[str, list[PlacedRun]]], by: str, *, redact: bool = False
+) -> dict[str, str | None]:
+    """Task -> stratum; None where it is unrecorded for a run, or not one for all runs of the item.
+
+    redact: name strata that are values by the digest of what looks like a secret in them.
+    """
     if by == TASK_PREFIX:
         return {task: found.group(1) if (found := _PREFIX.match(task)) else task for task in items}
     text = load("samework.experiment", "sql/experiment_field")
-    values = dict(room.handle.db.execute(text, {"field": by}).fetchall())
+    values = dict(room.handle.db.execute(text, {"field": storable(by)}).fetchall())
     made: dict[str, str | None] = {}
     for task, arms in items.items():
         recorded = {values.get(run.run_key) for runs in arms.values() for run in runs}
-        made[task] = next(iter(recorded)) if len(recorded) == 1 else None
+        stratum = next(iter(recorded)) if len(recorded) == 1 else None
+        made[task] = _shown(by, stratum) if redact and stratum is not None else stratum
     return made
+
+
+def _shown(field: str, value: str) -> str:
+    """The canonical JSON of a value without secrets; the digest of a text's is that of the text without its quotes."""
+    found = json.loads(value)
+    return without_secrets(field, found if isinstance(found, str) and is_secret_name(field) else value)
 
 
 def strata(tallies: TalliesByTask, of_item: dict[str, str | None], by: str, arms: tuple[str, str]) -> Strata:

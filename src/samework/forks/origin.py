@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from samework.model.words import EventKind, Grade
+from samework.secrets.finding import may_be_said
 from samework.text import shortened
 
 if TYPE_CHECKING:
@@ -142,11 +143,13 @@ def sampling_of(facts: list[RunFacts]) -> tuple[str, str]:
     shown = ", ".join(f"{heat:g}" for heat in sorted(heat for heat in heats if heat is not None))
     if heats == {0.0}:
         return "/greedy", f"temperature 0{asked}"
-    seeds = {None if fact.seed is None else shortened(str(fact.seed), 40) for fact in facts}
+    seeds = {None if fact.seed is None else str(fact.seed) for fact in facts}
     if None in seeds:
         return "/sampling", f"temperature {shown}{asked}, seed unrecorded: other samples are to be expected"
     if len(seeds) == 1 and len(heats) == 1:
-        return "/seeded", f"temperature {shown}{asked}, seed {seeds.pop()} in all runs"
+        seed = str(seeds.pop())
+        said = shortened(seed, 40) if may_be_said("seed", seed) else "one"
+        return "/seeded", f"temperature {shown}{asked}, seed {said} in all runs"
     return "/sampling", f"temperature {shown}{asked}, seeds or temperatures differ"
 
 

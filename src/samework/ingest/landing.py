@@ -15,6 +15,7 @@ from samework.ingest.assembly import Finding
 from samework.ingest.index import KnownRun, run_identity
 from samework.ingest.rows import RunRows
 from samework.model.records import Damage, OutcomeRecord, PatchRecord
+from samework.secrets.finding import may_be_said
 from samework.store.sql import load
 from samework.text import shortened, storable, visible
 
@@ -368,9 +369,9 @@ class Landing:
             self.writer.append("run_outcome", {"run_key": [run.key], "name": [name], "value": [value]})
             return True
         if held != value:
-            self.notes.append(
-                f"{visible(path)}: {name} is {shortened(value, 40)}, but {shortened(held, 40)} is stored and kept"
-            )
+            is_said = may_be_said(name, value) and may_be_said(name, held)
+            given, kept = (shortened(value, 40), shortened(held, 40)) if is_said else ("one value", "another")
+            self.notes.append(f"{visible(path)}: {name} is {given}, but {kept} is stored and kept")
         return False
 
     outcome = _outcome

@@ -13,7 +13,7 @@ import msgspec
 
 from samework.canon.arguments import canonical_value
 from samework.report.data import Redaction, ReportData
-from samework.secrets.finding import digest_of, mark, secrets
+from samework.secrets.finding import TAKEN, digest_of, mark, replaced
 from samework.secrets.names import is_secret_name
 from samework.text import visible
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 SIDES = frozenset({"value", "a", "b"})
 """Names beside `field` whose text is that field's value."""
+_FREE = frozenset({"outcomes"})
+"""Names of values whose own names are the record's."""
 
 
 class Redactor:
@@ -38,16 +40,11 @@ class Redactor:
 
     def text(self, value: str) -> str:
         """The text without its secrets. Redacting twice changes nothing."""
-        parts: list[str] = []
-        end = 0
-        for secret in secrets(value):
-            parts += [value[end : secret.start], self._mark(secret.kind, value[secret.start : secret.end])]
-            end = secret.end
-        return "".join([*parts, value[end:]]) if parts else value
+        return replaced(value, self._mark)
 
     def named(self, name: str, value: str) -> str:
         """The value of a field whose name says that it is secret is taken out whole; any other is redacted as text."""
-        if value and not value.startswith("[redacted ") and is_secret_name(name):
+        if value and not value.startswith(TAKEN) and is_secret_name(name):
             return self._mark(name, value)
         return self.text(value)
 
@@ -85,9 +82,9 @@ def _walk(value: object, name: str, whole: Callable[[str, str], str]) -> object:
         return whole(name, value)
     if isinstance(value, dict):
         field = value.get("field")
-        own = field if isinstance(field, str) else None
+        names = dict.fromkeys(_FREE, "") | (dict.fromkeys(SIDES, field) if isinstance(field, str) else {})
         return {
-            whole("", key): _side(item, own, whole) if own and key in SIDES else _walk(item, key, whole)
+            whole("", key): _given(item, names[key], whole) if key in names else _walk(item, key, whole)
             for key, item in value.items()
         }
     if isinstance(value, list | tuple):
@@ -97,11 +94,17 @@ def _walk(value: object, name: str, whole: Callable[[str, str], str]) -> object:
     return value
 
 
-def _side(value: object, field: str, whole: Callable[[str, str], str]) -> object:
-    """The value of a field; a number or a list in one whose name says that it is secret is taken out by its JSON."""
-    if value is None or isinstance(value, str | bool) or not is_secret_name(field):
-        return _walk(value, field, whole)
-    return whole(field, canonical_value(value))
+def _given(value: object, name: str, whole: Callable[[str, str], str]) -> object:
+    """A value that the record names, at any depth: numbers and lists under the name of a secret go by their JSON."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return whole(name, value)
+    if is_secret_name(name):
+        return whole(name, canonical_value(value))
+    if isinstance(value, dict):
+        return {whole("", key): _given(item, key, whole) for key, item in value.items()}
+    return [_given(item, name, whole) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _lines(lines: Sequence[dict[str, str]], whole: Callable[[str, str], str]) -> list[dict[str, str]]:

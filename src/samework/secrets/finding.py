@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from samework.secrets.names import is_secret_name
 from samework.secrets.values import named_values
 from samework.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _SHAPES = (
     (
@@ -73,7 +74,8 @@ _DENSE = (re.compile(r"[A-Za-z0-9+_-]{22,}+={0,2}"), re.compile(r"[A-Za-z0-9+/]{
 _MIN_ENTROPY_BITS = 4.0
 _MIN_CHANGES = 0.4
 _DIGEST_HEX = 12
-_TAKEN = "[redacted "
+TAKEN = "[redacted "
+"""How what stands in the place of a secret begins."""
 
 
 class Secret(msgspec.Struct, frozen=True, order=True):
@@ -104,17 +106,47 @@ def secrets(text: str) -> list[Secret]:
         for match in dense.finditer(text)
         if _is_dense(match.group())
     ]
-    return _joined([each for each in found if not text.startswith(_TAKEN, each.start)])
+    return _joined([each for each in found if not text.startswith(TAKEN, each.start)])
+
+
+def without_secrets(name: str, value: str) -> str:
+    """The value of a field with a mark for each secret in it; one mark where the name is that of a secret.
+
+    >>> without_secrets("env.DB_PASSWORD", "hunter2x"), without_secrets("kv.dtype", "q8_0")
+    ('[redacted env.DB_PASSWORD sha256:1a3c53a1a3b6]', 'q8_0')
+    """
+    return mark(name, value) if is_secret_name(name) else replaced(value, mark)
+
+
+def replaced(text: str, put: Callable[[str, str], str]) -> str:
+    """The text with `put(kind, secret)` in the place of each secret."""
+    parts: list[str] = []
+    end = 0
+    for secret in secrets(text):
+        parts += [text[end : secret.start], put(secret.kind, text[secret.start : secret.end])]
+        end = secret.end
+    return "".join([*parts, text[end:]]) if parts else text
 
 
 def mark(kind: str, value: str) -> str:
     """What stands in the place of a secret: its kind and the digest that tells it from others."""
-    return f"{_TAKEN}{kind} sha256:{digest_of(value)}]"
+    return f"{TAKEN}{kind} sha256:{digest_of(value)}]"
 
 
 def digest_of(value: str) -> str:
     """Twelve hex digits of the sha256 of a secret as a report would show it: what tells two of them apart."""
     return hashlib.sha256(visible(value).encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_HEX]
+
+
+def may_be_said(name: str, value: str) -> bool:
+    """True where neither name nor value looks like a secret, so that a sentence may quote the value, cut or whole.
+
+    A sentence that is redacted later has lost the name by which a value is secret, and a cut value its digest.
+
+    >>> may_be_said("kv.dtype", "q8_0"), may_be_said("env.DB_PASSWORD", "q8_0")
+    (True, False)
+    """
+    return not is_secret_name(name) and not secrets(value)
 
 
 def _span(found: re.Match[str]) -> tuple[int, int]:
