@@ -69,7 +69,8 @@ _OF_PROGRAMS = (
 )
 _SAME_LINE = 400
 _DENSE_LENGTH = 24
-_MOST_SLASHES = 16  # one in so many characters: a path has more
+_SLASHES = 12  # at most one in so many characters: a path has more
+_COMMIT = re.compile(r"[0-9a-f]{40}")
 _DENSE = (re.compile(r"[A-Za-z0-9+_-]{22,}+={0,2}"), re.compile(r"[A-Za-z0-9+/]{40,}+={0,2}"))
 _MIN_ENTROPY_BITS = 4.0
 _MIN_CHANGES = 0.4
@@ -175,9 +176,9 @@ def _joined(found: list[Secret]) -> list[Secret]:
 
 
 def _is_dense(value: str) -> bool:
-    """True for a random text that is no path."""
-    is_path = value.count("/") * _MOST_SLASHES > len(value)
-    return len(value) >= _DENSE_LENGTH and not is_path and _looks_random(value.replace("/", ""))
+    """True for a random text that is no path, and names no commit on one."""
+    is_path = "/" in value and (value.count("/") * _SLASHES > len(value) or _COMMIT.search(value) is not None)
+    return len(value) >= _DENSE_LENGTH and not is_path and _looks_random(value)
 
 
 def _looks_random(value: str) -> bool:

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 _COLOUR = r"(?:\x1b|(?<!\\)\\++(?:x1b|u001b))\[[0-9;]*+[A-Za-z]"  # raw, or made visible
 _NAMED = r"(?P<name>[A-Za-z0-9_.-]++)"
 _ASSIGNED = re.compile(
-    rf"(?:{_COLOUR}|(?<![A-Za-z0-9_.-])){_NAMED}(?:{_COLOUR})*+(?:\\*+[\"'])?\s*+"
-    r"(?:==+(?=\s*+\\*+[\"'])|=>|:=|:\s*+(?:str|string|bytes|SecretStr)(?:\s*+\|\s*+None)?\s*+=|[:=])"
-    rf"(?:\s|{_COLOUR})*+",
+    rf"(?:{_COLOUR}|(?<![A-Za-z0-9_.-])){_NAMED}(?:{_COLOUR}){{0,4}}+(?:\\*+[\"'])?\s*+"
+    r"(?:==+(?=\s*+\\*+[\"'])|=>|:=|:\s*+(?:str|string|bytes|SecretStr)(?:\s*+\|\s*+None)?\s*+=|[:=])",
     re.IGNORECASE,
 )
 _OPTION = re.compile(rf"(?<![A-Za-z0-9_.-])--{_NAMED}(?:[ \t]++|\\*+[\"']\s*+,\s*+)(?!-)")
+_BLANK = re.compile(rf"(?:\s|{_COLOUR})*+")
 _SCHEME = re.compile(r"(?:Bearer|Basic|Token)\s++", re.IGNORECASE)
 _OPENING = re.compile(r"(?P<backslashes>\\*+)(?P<quote>[\"'])")
 _CLOSING = {quote: re.compile(rf"(?<!\\)(?P<backslashes>\\*+){quote}|\n") for quote in "\"'"}
@@ -32,7 +32,7 @@ _BLOCK = re.compile(
 _BARE = r"(?:[^\s\"'`,;<>{}()\[\]|\\&\x1b]|\\u(?!00)[0-9a-fA-F]{4})"  # a letter may be escaped by JSON
 _WORD = re.compile(rf"{_BARE}++")
 # A separator belongs to a password where neither a blank nor the next name follows it.
-_WORDS = re.compile(rf"{_BARE}++(?:[,;&](?![A-Za-z0-9_.-]++\\*+[\"']?[:=]){_BARE}++)*+")
+_WORDS = re.compile(rf"{_BARE}++(?:(?:[;&](?![A-Za-z0-9_.-]++=)|,(?![A-Za-z0-9_.-]++\\*+[\"']?[:=])){_BARE}++)*+")
 _LINE = re.compile(r"[^\n\r]++")
 _ESCAPED_LINE = re.compile(r"(?:(?!\\[nr])[^\n\r\"])++")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*=")
@@ -103,7 +103,8 @@ def _value(text: str, found: re.Match[str], *, is_strong: bool) -> tuple[int, in
 
     Under a weak name a word alone, for prose is no token.
     """
-    at = found.end()
+    blank = _BLANK.match(text, found.end())
+    at = blank.end() if blank else found.end()
     block = _BLOCK.match(text, at) if is_strong and text[at - 1] in ": " else None
     if block is not None:
         return block.span("value")
@@ -116,7 +117,8 @@ def _value(text: str, found: re.Match[str], *, is_strong: bool) -> tuple[int, in
     elif opening is not None:
         span = _quoted(text, at, opening)
     else:
-        span = _span((_line_of_variable(text, found) or _WORDS).match(text, at))
+        form = _line_of_variable(text, found) if at == found.end() else None
+        span = _span((form or _WORDS).match(text, at))
     return span if span is not None and span[1] - span[0] >= _LEAST else None
 
 
