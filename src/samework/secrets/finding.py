@@ -99,14 +99,12 @@ def secrets(text: str) -> list[Secret]:
         for match in shape.finditer(text)
         if match.end() > match.start()
     ]
-    found += [Secret(*value) for value in named_values(text)]
-    found += _of_programs(text)
     found += [
-        Secret(match.start(), match.end(), "high entropy")
-        for dense in _DENSE
-        for match in dense.finditer(text)
-        if _is_dense(match.group())
+        Secret(value.start, value.end, "named value" if _random_parts(value.name) else value.name)
+        for value in named_values(text)
     ]
+    found += _of_programs(text)
+    found += [Secret(*span, "high entropy") for span in _random_parts(text)]
     return _joined([each for each in found if not text.startswith(TAKEN, each.start)])
 
 
@@ -173,6 +171,10 @@ def _joined(found: list[Secret]) -> list[Secret]:
         else:
             joined.append(each)
     return joined
+
+
+def _random_parts(text: str) -> list[tuple[int, int]]:
+    return [match.span() for dense in _DENSE for match in dense.finditer(text) if _is_dense(match.group())]
 
 
 def _is_dense(value: str) -> bool:

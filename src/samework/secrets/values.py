@@ -20,7 +20,7 @@ _ASSIGNED = re.compile(
     r"(?:==+(?=\s*+\\*+[\"'])|=>|:=|:\s*+(?:str|string|bytes|SecretStr)(?:\s*+\|\s*+None)?\s*+=|[:=])",
     re.IGNORECASE,
 )
-_OPTION = re.compile(rf"(?<![A-Za-z0-9_.-])--{_NAMED}(?:[ \t]++|\\*+[\"']\s*+,\s*+)(?!-)")
+_OPTION = re.compile(rf"(?<![^\s\"'`(,=\[])--{_NAMED}(?:[ \t]++|\\*+[\"']\s*+,\s*+)(?!-)")
 _BLANK = re.compile(rf"(?:\s|{_COLOUR})*+")
 _SCHEME = re.compile(r"(?:Bearer|Basic|Token)\s++", re.IGNORECASE)
 _OPENING = re.compile(r"(?P<backslashes>\\*+)(?P<quote>[\"'])")
