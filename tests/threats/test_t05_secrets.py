@@ -216,6 +216,26 @@ def test_the_places_are_listed_and_lead_to_the_bytes(store: Path) -> None:
     assert found["a", "password"]["digest"] == found["a", "server.api_key"]["digest"]
 
 
+def test_secrets_of_manifests_and_reviews_are_listed_with_the_digests_of_their_marks(
+    made_by_secrets: Path, tmp_path: Path
+) -> None:
+    """Whatever the JSON of a value is: a text, a number, a list, or something below a key."""
+    reason = f"one has password={WORD}"
+    samework("review", "t x:a:1", "t x:b:1", "--matters", "--by", "ada", "--reason", reason, store=made_by_secrets)
+    places = answer("scan", store=made_by_secrets)
+    found = {(place["part"], place["name"], place["kind"]): place for place in places}
+    names = {name for part, name, _ in found if part == "manifest"}
+    assert names == facts_of(1).keys() - {"env.image"}
+    (reviewed,) = (place for place in places if place["part"] == "review")
+    assert reason.encode()[reviewed["offset"] : reviewed["offset"] + reviewed["n_bytes"]].decode() == WORD
+    out = tmp_path / "pair.json"
+    assert samework("report", "t x:a:1", "t x:b:1", "-o", out, store=made_by_secrets).returncode == 0
+    marks = {(each["reason"], each["digest"]) for each in json.loads(out.read_text())["redactions"]}
+    listed = {(place["kind"], place["digest"]) for place in places}
+    assert marks <= listed
+    assert len(marks) == 12
+
+
 def test_a_store_without_secrets_says_so(tmp_path: Path) -> None:
     done = samework("scan", store=new_store(tmp_path))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "None was found.\n")

@@ -24,9 +24,11 @@ def command(
 ) -> int:
     """List the places of what looks like a secret, never the secret itself.
 
-    A secret is found by the name before it, by its shape or by its entropy: texts of events, arguments of tool calls,
-    patches, manifests and outcomes. KIND and DIGEST are those of the mark `[redacted KIND sha256:DIGEST]` that reports
-    and queries leave in its place; equal digests are equal secrets. The ingested bytes themselves stay as they were.
+    A secret is found by the name before it, by its shape or by its entropy: in texts of events, arguments of tool
+    calls, patches, manifests, outcomes and reasons of reviews. Files of trees, names and findings are not looked
+    through, though a report redacts what it shows of them. KIND and DIGEST are those of the mark
+    `[redacted KIND sha256:DIGEST]` that reports and queries leave in its place; equal digests are equal secrets. The
+    ingested bytes themselves stay as they were.
     """
     from samework.cli.output import note, print_json
     from samework.text import counted
