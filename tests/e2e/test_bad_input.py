@@ -484,6 +484,8 @@ def test_a_damaged_store_is_a_sentence(how: str, tmp_path: Path, store: Path) ->
         ("attach",), ("attach", "nobody", "--tests", "none.json"), ("attach", "--match", "no/fields.json"),
         ("attach", "--match", "no/{task}/such.json"), ("report", "-o", "x.pdf"), ("report", "a", "-o", "x.html"),
         ("snapshot", "nowhere"), ("query", "select from where"), ("query",), ("backup", "/nowhere/at/all.tar"),
+        ("query", "select 1", "--seconds", "inf"), ("query", "select '\udcff'"), ("show", "x\udcff"),
+        ("compare", "x\udcff", "x"), ("review", "x\udcff", "x"), ("attach", "x\udcff"), ("runs", "--task", "x\udcff"),
     ],
 )  # fmt: skip
 def test_bad_usage_is_exit_2_with_a_sentence(words: tuple[str, ...], store: Path, tmp_path: Path) -> None:

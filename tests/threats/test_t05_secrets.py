@@ -50,6 +50,18 @@ def test_no_answer_of_sql_holds_one(store: Path, form: str, tmp_path: Path) -> N
         assert "--no-redact" in done.stderr
 
 
+def test_keys_of_a_map_and_members_of_a_union_are_names(store: Path) -> None:
+    sql = """select map {'password': 'hunter2xFAKE', 'k': 'v'} as m, union_value(password := 'hunter2xFAKE') as u,
+        {'x': [map {1: {'api_key': 'hunter2xFAKE'}}]} as d, [union_value(password := 'hunter2xFAKE')] as l"""
+    (row,) = answer("query", sql, store=store)
+    assert "FAKE" not in json.dumps(row)
+    mark = row["u"]
+    assert mark.startswith("[redacted password sha256:")
+    assert row["m"] == [["password", mark], ["k", "v"]]
+    assert row["d"] == {"x": [[[1, {"api_key": mark.replace("password", "api_key")}]]]}
+    assert json.loads(row["l"]) == [mark]
+
+
 def test_no_redact_leaves_them_exactly(store: Path) -> None:
     asked = ("query", "select text from bodies where text like 'TAV%' order by text", "--format", "csv", "--no-redact")
     done = samework(*asked, store=store)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -111,7 +112,7 @@ def pairs(
         status=Status(status) if status else None,
         strict=strict,
     )
-    return list(islice(found, limit))
+    return list(islice(found, None if limit is None else min(limit, sys.maxsize)))
 
 
 def forks(

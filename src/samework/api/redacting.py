@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pyarrow as pa
 
 from samework.report.redact import SIDES, Redactor, without_secrets
+from samework.secrets.names import is_secret_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,8 +50,17 @@ def _column(column: Any, name: str, fields: Sequence[object], redactor: Redactor
     if fields:
         made = [_of_field(value, field, redactor) for value, field in zip(values, fields, strict=True)]
     else:
-        made = [_cleaned(value, name, redactor.named) for value in values]
-    return column if made == values else pa.array(made, type=column.type)
+        own = _secret_member(column.type) or name
+        made = [_cleaned(value, own, redactor.named) for value in values]
+    if made == values:
+        return column
+    # No array of a union is made of values: what is left of one is text.
+    is_union = _any_kind(column.type, pa.types.is_union)
+    return pa.array([_text(value) for value in made]) if is_union else pa.array(made, type=column.type)
+
+
+def _text(value: object) -> str | None:
+    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _of_field(value: object, field: object, redactor: Redactor) -> object:
@@ -68,21 +78,46 @@ def _of_field(value: object, field: object, redactor: Redactor) -> object:
 
 
 def _cleaned(value: Any, name: str, clean: Callable[[str, str], str]) -> Any:
-    """Every text inside a value; keys of a struct are the names of its texts."""
+    """Every text inside a value; keys of a struct and of a map, which is pairs, are the names of their texts.
+
+    Below the name of a secret all are secret.
+    """
     if isinstance(value, str):
         return clean(name, value)
     if isinstance(value, dict):
-        return {key: _cleaned(each, key, clean) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(_cleaned(each, name, clean) for each in value)
+        return {key: _cleaned(each, _below(name, key), clean) for key, each in value.items()}
+    if isinstance(value, tuple):
+        key, each = value
+        return _cleaned(key, "", clean), _cleaned(each, _below(name, key), clean)
+    if isinstance(value, list):
+        return [_cleaned(each, name, clean) for each in value]
     return value
 
 
+def _below(name: str, key: object) -> str:
+    return key if isinstance(key, str) and not is_secret_name(name) else name
+
+
+def _secret_member(kind: Any) -> str | None:
+    """A member of a union that is named like a secret: which member a value is of, Arrow does not say of the value."""
+    members = [kind.field(place).name for place in range(kind.num_fields)] if pa.types.is_union(kind) else []
+    inside = (_secret_member(kind.field(place).type) for place in range(kind.num_fields))
+    return next((name for name in (*members, *inside) if name is not None and is_secret_name(name)), None)
+
+
 def _holds_text(kind: Any) -> bool:
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+    return _any_kind(kind, lambda each: any(test(each) for test in _TEXTS))
+
+
+_TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+
+
+def _any_kind(kind: Any, test: Callable[[Any], bool]) -> bool:
+    """Whether a type, or one inside it, is of a kind."""
+    if test(kind):
         return True
     if pa.types.is_dictionary(kind):
-        return _holds_text(kind.value_type)
+        return _any_kind(kind.value_type, test)
     if isinstance(kind, pa.BaseExtensionType):  # JSON
-        return _holds_text(kind.storage_type)
-    return any(_holds_text(kind.field(place).type) for place in range(kind.num_fields))
+        return _any_kind(kind.storage_type, test)
+    return any(_any_kind(kind.field(place).type, test) for place in range(kind.num_fields))

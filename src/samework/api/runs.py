@@ -22,7 +22,7 @@ from samework.errors import NotFound, UsageError
 from samework.model.results import RunSummary
 from samework.model.words import Grade, weakest
 from samework.store.sql import load
-from samework.text import shortened
+from samework.text import shortened, storable
 
 if TYPE_CHECKING:
     from samework.store.connection import StoreHandle
@@ -71,7 +71,7 @@ def run_key(handle: StoreHandle, word: str) -> tuple[int, str]:
     shown = shortened(word, 80)
     if not word:
         raise UsageError("an empty name names no run", hint="samework runs")
-    found = query_rows(handle, "find_run", word=word)
+    found = query_rows(handle, "find_run", word=storable(word))
     exact = [row for row in found if row["rank"] == 0]
     chosen = exact or found
     if not chosen:

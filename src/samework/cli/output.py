@@ -5,6 +5,7 @@ Everything that came from a run passes `samework.text`; nothing from data is eve
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import sys
@@ -238,13 +239,26 @@ def print_heading(title: str, *, out: Console | None = None) -> None:
 def print_json(value: Any) -> None:
     """Print structs, lists and dicts as JSON, two blanks of indent, ASCII only where a terminal needs it.
 
-    Lone surrogates and control characters are escaped by JSON itself, so nothing raw reaches a terminal.
+    Lone surrogates and control characters are escaped by JSON itself, so nothing raw reaches a terminal. JSON knows no
+    NaN and no infinity; they are the texts NaN, Infinity and -Infinity, for null would say that nothing was there.
     """
     import json
 
     plain = msgspec.to_builtins(value)
-    text = json.dumps(plain, indent=2, ensure_ascii=False)
+    try:
+        text = json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        text = json.dumps(_finite(plain), indent=2, ensure_ascii=False, allow_nan=False)
     sys.stdout.write(_escaped(text) + "\n")
+
+
+def _finite(value: Any) -> Any:
+    """The value with a text for each number that JSON does not know."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    return [_finite(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _escaped(text: str) -> str:

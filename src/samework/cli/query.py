@@ -56,6 +56,9 @@ def command(
     docs/schema.md describes the views; --list shows the saved queries and --named runs one. What looks like a secret
     is replaced by its digest in what is printed or written, unless --no-redact is given.
 
+    A column with moments that no calendar holds (infinity, years before 1 or after 9999) or with nanoseconds is text,
+    as DuckDB writes it. In JSON, NaN, Infinity and -Infinity are texts too, for null means that nothing is there.
+
     Exit status: 0 answered; 3 the view classes was asked, and runs of one class are known to differ (anomaly A5);
     2 trouble.
     """

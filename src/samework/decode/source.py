@@ -142,7 +142,7 @@ class DirSource(Folder):
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            raise _unreadable(str(found), error) from error
+            raise _unreadable(f"{self.path}/{shortened(name, 200)}", error) from error
         if is_linked and not self._holds(found):
             return None
         return found

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from samework import errors
 from samework.errors import LimitExceeded, SameworkError, UsageError
+from samework.text import storable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +29,8 @@ DEFAULT_SECONDS: Final = 60.0
 DEFAULT_MEMORY_BYTES: Final = 3 << 30
 DEFAULT_ANSWER_BYTES: Final = 256 << 20
 _START_SECONDS: Final = 10.0
+_MOST_SECONDS: Final = 86_400.0
+_MOST_ROWS: Final = 1 << 40
 
 
 class SandboxLimits(msgspec.Struct, frozen=True):
@@ -76,6 +79,11 @@ def run_sql(
     Raises: UsageError: the SQL is refused or wrong. LimitExceeded: a bound was met. StoreError: it does not open.
     """
     bounds = limits or SandboxLimits()
+    if not 0 < bounds.seconds <= _MOST_SECONDS:
+        raise UsageError(f"a query is given more than 0 and at most {_MOST_SECONDS:,.0f} s, not {bounds.seconds:g}")
+    if storable(text) != text:
+        raise UsageError("the query is no text: it holds bytes that are no UTF-8", code="sql")
+    bounds = msgspec.structs.replace(bounds, rows=min(bounds.rows, _MOST_ROWS))
     request = _request(root, text, bounds, extra or {})
     command = [sys.executable, "-I", "-m", "samework.store.sandbox_child"]
     with subprocess.Popen(  # noqa: S603 (our own interpreter and module)
@@ -123,12 +131,12 @@ def _request(
 
 def _answer(answer: bytes, status: int, limits: SandboxLimits) -> SandboxAnswer:
     head, _, body = answer.partition(b"\n")
-    if not head and status == -signal.SIGALRM:
+    if not head and status in {-signal.SIGALRM, -signal.SIGXCPU}:
         _refuse_time(limits)
     if not head:
         raise LimitExceeded(
-            f"the query ended its process (status {status}): more memory than {limits.memory_bytes >> 20} MiB, "
-            f"or more processor time than {limits.seconds:g} s",
+            f"the query ended its process (status {status}) without an answer, as one does that needs more memory than "
+            f"{limits.memory_bytes >> 20} MiB",
             hint="Narrow it with WHERE, or aggregate.",
             code="query-limit",
         )

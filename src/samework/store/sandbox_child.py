@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import resource
 import signal
 import sys
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from samework.store.connection import StoreHandle
 
 _WIDE_INTEGERS: Final = frozenset({"HUGEINT", "UHUGEINT"})
+_MOMENT: Final = re.compile(r"DATE|TIME|INTERVAL")
+_NANOSECONDS: Final = re.compile(r"(?:timestamp|time64)\[ns")
 _N_THREADS: Final = 2
 _N_FILES: Final = 64
 _ALLOWED: Final = frozenset({duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN})
@@ -117,7 +120,7 @@ def _rows(handle: StoreHandle, text: str, limits: SandboxLimits) -> tuple[dict[s
         answer = answer.project(
             ", ".join(_narrowed(*column) for column in enumerate(zip(answer.columns, types, strict=True)))
         )
-    table = answer.to_arrow_table()
+    table = _told(handle, answer.to_arrow_table(), types)
     if table.nbytes > limits.answer_bytes:
         raise LimitExceeded(
             f"the answer has {table.nbytes >> 20} MiB, more than {limits.answer_bytes >> 20} MiB",
@@ -133,6 +136,27 @@ def _narrowed(place: int, column: tuple[str, str]) -> str:
     name, kind = column
     value = f"CAST(#{place + 1} AS DECIMAL(38, 0))" if kind in _WIDE_INTEGERS else f"#{place + 1}"
     return f"{value} AS {quoted(name)}"
+
+
+def _told(handle: StoreHandle, table: pa.Table, types: list[str]) -> pa.Table:
+    """The table with each column that holds a moment beyond the calendar of Python as the database's text of it."""
+    places = [place for place, kind in enumerate(types) if _MOMENT.search(kind) and not _is_told(table.column(place))]
+    for place in places:
+        column = table.select([place])
+        text = handle.db.from_arrow(column).project("CAST(#1 AS VARCHAR)").to_arrow_table().column(0)
+        table = table.set_column(place, table.column_names[place], text)
+    return table
+
+
+def _is_told(column: pa.ChunkedArray) -> bool:
+    """False for infinity, for years before 1 and after 9999, and for nanoseconds."""
+    if _NANOSECONDS.search(str(column.type)):
+        return False
+    try:
+        column.to_pylist()
+    except (OverflowError, ValueError):
+        return False
+    return True
 
 
 def _table(data: bytes) -> pa.Table:

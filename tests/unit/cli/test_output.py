@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from contextlib import redirect_stdout
 
 import pytest
 from hypothesis import given
@@ -105,6 +106,15 @@ def test_lone_surrogates_are_escaped_in_json() -> None:
         print_json({"text": HOSTILE})
     stream.getvalue().encode("utf-8")
     assert json.loads(stream.getvalue())["text"] == HOSTILE
+
+
+def test_numbers_that_json_does_not_know_are_texts() -> None:
+    out = io.StringIO()
+    with redirect_stdout(out):
+        print_json([{"x": float("nan"), "y": [float("inf"), -float("inf"), None, 1.5]}])
+    assert json.loads(out.getvalue(), parse_constant=pytest.fail) == [
+        {"x": "NaN", "y": ["Infinity", "-Infinity", None, 1.5]}
+    ]
 
 
 def test_only_words_with_a_meaning_have_a_colour() -> None:

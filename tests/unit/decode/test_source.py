@@ -46,6 +46,12 @@ def test_a_link_that_leaves_the_directory_is_refused_and_one_inside_is_read(tmp_
     assert near.head() == b"r"
 
 
+def test_a_name_longer_than_any_file_has_is_cut_in_the_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as found:
+        DirSource(tmp_path).child("x" * 5000)
+    assert found.value.place == f"{tmp_path}/{'x' * 199}…"
+
+
 def test_names_are_sorted_files_without_hidden_directories(tmp_path: Path) -> None:
     for name in ("b/c", "a", ".git/config", "b/.hidden/x"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -64,6 +64,35 @@ def test_whole_numbers_stay_whole_and_broken_ones_broken(filled: Path) -> None:
     assert str(broken) == "1.50"
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("'infinity'::TIMESTAMP", "infinity"),
+        ("'-infinity'::DATE", "-infinity"),
+        ("'290000-01-01'::TIMESTAMP", "290000-01-01 00:00:00"),
+        ("'-4000-01-01'::DATE", "4001-01-01 (BC)"),
+        ("['infinity'::DATE]", "[infinity]"),
+        ("'2026-01-02 03:04:05.123456789'::TIMESTAMP_NS", "2026-01-02 03:04:05.123456789"),
+    ],
+)
+def test_a_moment_beyond_the_calendar_is_the_text_of_the_database(filled: Path, value: str, text: str) -> None:
+    answer = run_sql(filled, f"SELECT {value} AS at, 1 AS n")
+    assert answer.columns == ("at", "n")
+    assert answer.rows == [(text, 1)]
+
+
+def test_limits_without_bound_are_bounded(filled: Path) -> None:
+    assert run_sql(filled, "SELECT 1 AS n", limits=SandboxLimits(rows=1 << 70)).rows == [(1,)]
+    for seconds in (float("inf"), float("nan"), 1e300, 0.0):
+        with pytest.raises(UsageError, match="at most 86,400 s"):
+            run_sql(filled, "SELECT 1 AS n", limits=SandboxLimits(seconds=seconds))
+
+
+def test_a_query_that_is_no_utf8_says_so(filled: Path) -> None:
+    with pytest.raises(UsageError, match="no UTF-8"):
+        run_sql(filled, "SELECT '\udcff'")
+
+
 def test_more_rows_than_the_limit_are_cut_and_said_to_be(filled: Path) -> None:
     answer = run_sql(filled, "FROM range(100)", limits=SandboxLimits(rows=5))
     assert (len(answer.rows), answer.truncated) == (5, True)
