@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from samework.claims import evidence
 from samework.claims.assignment import read_assigned_factor
@@ -18,6 +19,7 @@ from samework.claims.requirements import REQUIRED
 from samework.equivalence.manifest_diff import manifest_difference
 from samework.equivalence.pairs import compare
 from samework.forks import first_divergence
+from samework.model.events import Usage
 from samework.store.sql import header, load, names
 from tests.forklab import Made, completion, end, store_of, user
 
@@ -42,8 +44,6 @@ def said(name: str, *tokens: int, task: str = "t", arm: str = "a", manifest: dic
 
 
 def facts(handle: StoreHandle, a: int = 1, b: int = 2):
-    from msgspec.structs import replace
-
     pair = replace(compare(handle, a, b), fork=first_divergence(handle, a, b))
     return evidence.read_facts(handle, a, b, pair, manifest_difference(handle, a, b))
 
@@ -183,6 +183,21 @@ def test_repeats_in_one_state_certify_nothing(made):
         for task in "tu"
         for n in range(2)
     ]
+    assert certified(made(*runs)) == (False, 0)
+
+
+@pytest.mark.parametrize("told", [[0, 0], [None]], ids=["more than the calls", "none of the call"])
+def test_reuse_that_is_not_told_of_each_call_certifies_nothing(made, told):
+    runs = states("t", "u")
+    for cold in runs[::2]:
+        cold.manifest["reuse.cached_tokens"] = told
+    assert certified(made(*runs)) == (False, 0)
+
+
+def test_a_call_that_reused_tokens_was_not_cold(made):
+    runs = states("t", "u")
+    for cold in runs[::2]:
+        cold.events[-1] = replace(cold.events[-1], usage=Usage(cached_tokens=75))
     assert certified(made(*runs)) == (False, 0)
 
 

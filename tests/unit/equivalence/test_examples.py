@@ -357,6 +357,14 @@ def test_ids_that_stand_for_two_texts_make_no_run_of_the_task_the_same() -> None
     assert compare(Lab([a, silent]), 1, 2).facets[Facet.TOKENS].verdict is S
 
 
+def test_digests_made_by_other_rules_are_not_compared() -> None:
+    lab = Lab([Run(tokens="a", prompt="p", text="a", actions="a"), Run(tokens="b", prompt="q", text="b", actions="b")])
+    assert compare(lab, 1, 2).facets[Facet.ACTIONS].verdict is D
+    lab.db.execute("update facet_digest set ruleset_id = 'older'::blob where run_key = 2")
+    found = compare(lab, 1, 2).facets
+    assert {found[facet].verdict for facet in (Facet.TOKENS, Facet.TEXT, Facet.ACTIONS)} == {U}
+
+
 def test_completion_ids_alone_refute_and_never_confirm() -> None:
     assert pair(Run(tokens="a"), Run(tokens="b")).facets[Facet.TOKENS].reason == "completion_ids_differ"
     assert pair(Run(tokens="a"), Run(tokens="a")).facets[Facet.TOKENS].reason == "prompt_ids_unrecorded"

@@ -72,6 +72,10 @@ CASES: dict[str, tuple[str, list[dict]]] = {
         "model",
         pair([completion("x", prompt_ids_sha256="ab12")], [completion("y", prompt_ids_sha256="ab12")]),
     ),
+    "ids of one prompt and a digest of the other": (
+        "model-or-template",
+        pair([completion("x", prompt_ids_sha256="ab12")], [said("y")]),
+    ),
     "termination": ("termination", pair([user("u"), end()], [user("u"), said("x")])),
     "observation cut by the recorder": (
         "unknown",
@@ -133,6 +137,9 @@ EVIDENCE = {
     "tokenizer unknown": "the tokenizer is not known to be the same; temperature unrecorded",
     "producer's digest of the prompt": "prompt token ids equal in 2 runs (by digest); temperature unrecorded",
     "termination": "1 run(s) ended here by themselves (finished)",
+    "ids of one prompt and a digest of the other": (
+        "prompt token ids are held of some runs, and only a producer's digest of others; temperature unrecorded"
+    ),
     "observation cut by the recorder": "the recorder cut observations, and prompt token ids unrecorded in 2 of 2 runs",
     "damage before": "a record is incomplete before this event: what came first cannot be told",
     "damage after": f"{EQUAL_IDS}; temperature unrecorded",

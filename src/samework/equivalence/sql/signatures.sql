@@ -24,9 +24,9 @@ select r.run_key, r.run_id, r.task, r.arm, r.kind, coalesce(s.conflicting, false
        case when not s.unnamed and s.assumed and s.any_complete and not $strict then s.keys end as tsta_c,
        s.digest as tsta,
        case when s.each_ran then true end as ran_c, true as ran,
-       case when t.text is not null then true end as text_c, t.text,
-       case when t.actions is not null then true end as actions_c, t.actions,
-       case when t.observations is not null then true end as observations_c, t.observations,
+       case when t.text is not null then t.text_c end as text_c, t.text,
+       case when t.actions is not null then t.actions_c end as actions_c, t.actions,
+       case when t.observations is not null then t.observations_c end as observations_c, t.observations,
        case when p.patch_sha256 is not null then true end as patch_c, p.patch_sha256 as patch,
        o.outcome_c, o.outcome,
        case when not i.inv_unknown then i.inv_c end as invariants_c, i.inv as invariants
