@@ -6,14 +6,18 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from markdown_it import MarkdownIt
 
 from tests.command import answer, new_store, samework
 from tests.threats.lab import bundle, stored
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-TEXT = "]( http://x ) @org/team #1 <!-- --> ``` \n| a | b ~~~~ <b>x</b> www.evil.example"
+    from markdown_it.token import Token
+
+TEXT = "]( http://x ) @org/team #1 GH-1 org/repo#2 <!-- --> ``` \n| a | b ~~~~ <b>x</b> www.evil.example"
 LIMIT = 65_536
 
 
@@ -49,6 +53,22 @@ def test_nothing_in_it_is_obeyed(kind: str, made: dict[str, str]) -> None:
     for line in made[kind].splitlines():
         if line.startswith("| ") and not line.startswith("| a"):
             assert len(re.findall(r"(?<!\\)\|", line)) >= 3
+
+
+def text_nodes(tokens: Sequence[Token]) -> Iterator[str]:
+    """What a renderer makes of the page, outside of code: where names and numbers become links."""
+    for token in tokens:
+        if token.type in {"text", "text_special"}:
+            yield token.content
+        yield from text_nodes(token.children or ())
+
+
+@pytest.mark.parametrize("kind", ["pair", "store", "task", "gate"])
+def test_no_text_that_is_rendered_mentions_or_refers_to_anything(kind: str, made: dict[str, str]) -> None:
+    texts = list(text_nodes(MarkdownIt("commonmark").enable("table").parse(made[kind])))
+    said = "".join(texts)
+    assert "org/team" in said
+    assert not re.search(r"@\w|#\w|(?i:gh-[0-9])|https?://|www\.\w", said)
 
 
 def test_a_long_report_is_cut_under_the_limit_and_says_so(tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()<>|~#!$])")
 _LINK = re.compile(r"(?i)\b(https?|ftp)(:/)/|\b(www)\.")
+_REFERENCE = re.compile(r"(?i)@(?=\w)|\\#(?=\w)|\bGH(?=-[0-9])")
+_JOINER = "&#8288;"  # a character without width: what a renderer makes of the text is no name or number any more
 _SHOWN_ROWS = 200
 _ENTITY = {"<": "&lt;", ">": "&gt;"}
 
@@ -21,15 +23,16 @@ def plain_text(value: object) -> str:
     r"""Untrusted text inside a line: nothing in it is obeyed as Markdown, HTML, mention or link.
 
     >>> plain_text("a|b <x> @org/team")
-    'a\\|b &lt;x&gt; &#64;org/team'
+    'a\\|b &lt;x&gt; &#64;&#8288;org/team'
     """
     shown = visible(str(value), one_line=True).replace("&", "&amp;")
     shown = _SPECIAL.sub(lambda found: _ENTITY.get(found[1], f"\\{found[1]}"), shown)
-    return _LINK.sub(_unlinked, shown).replace("@", "&#64;")
+    shown = _REFERENCE.sub(lambda found: found[0] + _JOINER, _LINK.sub(_unlinked, shown))
+    return shown.replace("@", "&#64;")
 
 
 def _unlinked(found: re.Match[str]) -> str:
-    return f"{found[1]}&#58;//" if found[1] else f"{found[3]}&#46;"
+    return f"{found[1]}&#58;{_JOINER}//" if found[1] else f"{found[3]}&#46;{_JOINER}"
 
 
 def code(value: object) -> str:

@@ -112,7 +112,7 @@ def without_secrets(name: str, value: str) -> str:
     """The value of a field with a mark for each secret in it; one mark where the name is that of a secret.
 
     >>> without_secrets("env.DB_PASSWORD", "hunter2x"), without_secrets("kv.dtype", "q8_0")
-    ('[redacted env.DB_PASSWORD sha256:1a3c53a1a3b6]', 'q8_0')
+    ('[redacted env.DB_PASSWORD sha256:f2fe04935ee0]', 'q8_0')
     """
     return mark(name, value) if is_secret_name(name) else replaced(value, mark)
 
