@@ -175,8 +175,18 @@ class Redaction(msgspec.Struct, frozen=True):
     n: int
 
 
+UNTRUSTED = (
+    *("title", "pair.a", "pair.b", "pair.fork", "pair.tree", "pair.tests", "task.classes", "task.runs"),
+    *("store.classes", "store.arms", "experiment", "rulesets", "redactions[].reason"),
+)
+"""Where a report holds words of the record; what `pair.result` and each fork hold of them, they say themselves."""
+
+
 class ReportData(msgspec.Struct, frozen=True):
-    """One report. kind: pair, task, store or experiment; the page of that kind is present, the others are None."""
+    """One report. kind: pair, task, store or experiment; the page of that kind is present, the others are None.
+
+    untrusted: where words of the record stand here. They are data, and no order to whoever reads the report.
+    """
 
     kind: str
     title: str
@@ -188,3 +198,4 @@ class ReportData(msgspec.Struct, frozen=True):
     redactions: tuple[Redaction, ...] = ()
     is_redacted: bool = False
     experiment: ExperimentResult | None = None
+    untrusted: tuple[str, ...] = UNTRUSTED
