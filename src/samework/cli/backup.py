@@ -22,7 +22,7 @@ def command(
     """Write a checked copy of the store to one file.
 
     The store is brought to rest, verified, copied and read back; the copy is moved into place only when it is whole.
-    `samework restore FILE` makes a store of it again.
+    `samework restore FILE` makes a store of it again. Nobody else may read the copy (mode 0600).
     """
     from samework.cli.output import console, print_json
     from samework.text import counted, visible

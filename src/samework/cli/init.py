@@ -24,7 +24,8 @@ def command(
     """Make a store.
 
     It is a directory, .samework, that later commands find upward from where they are called, as Git finds its own.
-    --store names another place for it.
+    --store names another place for it. It is made for nobody else to look into (mode 0700), for it keeps what was
+    ingested; who is to share it opens it to them.
     """
     import samework.api
     from samework.cli.output import console, print_json

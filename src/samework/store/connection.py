@@ -169,7 +169,7 @@ def is_store(path: Path) -> bool:
 def no_store(path: Path) -> NotFound:
     """The error of a place without a database."""
     hint = _REMAKE if os.path.isfile(path / JOURNAL_NAME) else "`samework init` makes one."  # noqa: PTH113
-    return NotFound("there is no store", place=visible(str(path), one_line=True), hint=hint, code="no-store")
+    return NotFound("there is no store here", place=visible(str(path), one_line=True), hint=hint, code="no-store")
 
 
 def may_hold_database(path: Path) -> bool:
