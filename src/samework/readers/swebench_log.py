@@ -18,7 +18,7 @@ from samework.decode.limits import MIB
 from samework.decode.strict_json import BOM
 from samework.errors import DamagedRecord
 from samework.model.reader import Evidence
-from samework.readers.parts.swebench_log_families import FAMILIES, Family
+from samework.readers.parts.test_logs import FAMILIES, Family
 from samework.text import counted, visible
 
 if TYPE_CHECKING:
