@@ -276,6 +276,16 @@ def first_line(error: BaseException) -> str:
     return shortened(str(error).split("\n", 1)[0], 300)
 
 
+def bring_up_to_date(path: Path) -> None:
+    """Migrate an older store, for a process that may not write. Raises: as `open_store`."""
+    try:
+        version = _marker(path)
+    except OSError:
+        return
+    if version is not None and version < SCHEMA_VERSION:
+        open_store(path, read_only=True).release()
+
+
 def _migrated(handle: StoreHandle, *, read_only: bool) -> StoreHandle:
     root = handle.root
     if handle.read_only:

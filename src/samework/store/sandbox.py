@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from samework import errors
 from samework.errors import LimitExceeded, SameworkError, UsageError
+from samework.store.connection import bring_up_to_date
 from samework.text import storable
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ def run_sql(
     if storable(text) != text:
         raise UsageError("the query is no text: it holds bytes that are no UTF-8", code="sql")
     bounds = msgspec.structs.replace(bounds, rows=min(bounds.rows, _MOST_ROWS))
+    bring_up_to_date(root)
     request = _request(root, text, bounds, extra or {})
     command = [sys.executable, "-I", "-m", "samework.store.sandbox_child"]
     with subprocess.Popen(  # noqa: S603 (our own interpreter and module)

@@ -82,6 +82,11 @@ def test_a_store_of_version_one_takes_in_more_and_knows_what_it_has(store_of_ver
     assert store_of_version_one.verify() == []
 
 
+def test_an_older_store_answers_a_query_at_once(store_of_version_one):
+    assert store_of_version_one.query("SELECT count(*) AS n FROM runs").rows[0][0] > 0
+    assert store_of_version_one.verify() == []
+
+
 def test_a_repair_says_that_older_batches_are_in_no_journal(store_of_version_one, tmp_path):
     (tmp_path / "more.jsonl").write_text('{"kind": "user", "text": "go"}\n{"kind": "completion", "text": "no"}\n')
     store_of_version_one.ingest(tmp_path / "more.jsonl")
