@@ -10,6 +10,7 @@ SameworkError
 │   └── NotFound        a run, task, arm or store that was named does not exist
 ├── StoreError          the store is locked, damaged, newer than this program or not a store (exit 2)
 │   ├── StoreLocked
+│   ├── StoreNewer
 │   └── StoreDamaged
 └── EvidenceError       the question cannot be answered from what is recorded (exit 3)
 
@@ -121,6 +122,12 @@ class StoreLocked(StoreError):
     """Another process holds the store."""
 
     code = "store-locked"
+
+
+class StoreNewer(StoreError):
+    """A newer program made the store; this one leaves it alone."""
+
+    code = "store-newer"
 
 
 class StoreDamaged(StoreError):

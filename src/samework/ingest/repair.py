@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from samework.decode.archive import expanded
-from samework.errors import NotFound, SameworkError, StoreDamaged, StoreError, StoreLocked
+from samework.errors import NotFound, SameworkError, StoreDamaged, StoreError, StoreLocked, StoreNewer
 from samework.ingest import registry
 from samework.ingest.attach import Attachment, Kept, attach
 from samework.ingest.index import Index
@@ -28,7 +28,7 @@ from samework.ingest.settings import IngestSettings
 from samework.ingest.stored import StoredBundle, StoredSource
 from samework.model.results import SnapshotResult
 from samework.store import journal, witness
-from samework.store.connection import NEWER, create_store, is_store, open_store, refuse_newer
+from samework.store.connection import create_store, is_store, open_store, refuse_newer
 from samework.store.files import OBJECTS_NAMES, SOURCES_NAME, complete_objects, remedy, store_place
 from samework.store.sources import SourceStore
 from samework.store.verify import verify_store
@@ -125,11 +125,10 @@ def repair(path: Path, *, objects_check: ObjectsCheck | None = None, progress: P
 def _refuse_unknown(acts: tuple[Act, ...], shown: str) -> None:
     unknown = next((act["do"] for act in acts if act["do"] not in _ACTS), None)
     if unknown is not None:
-        raise StoreError(
+        raise StoreNewer(
             f"the journal tells of an act that this program does not know: {shortened(unknown, 80)!r}",
             place=shown,
             hint="Use a newer samework; the store was not touched.",
-            code=NEWER,
         )
 
 
@@ -144,9 +143,10 @@ def _refuse_held(path: Path) -> None:
     if is_store(path):
         try:
             open_store(path, read_only=False, check_witness=False).close()
-        except StoreError as error:
-            if isinstance(error, StoreLocked) or error.code == NEWER:
-                raise
+        except (StoreLocked, StoreNewer):
+            raise
+        except StoreError:
+            return
 
 
 def _link_files(old: Path, new: Path) -> None:

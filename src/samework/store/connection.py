@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 import duckdb
 
-from samework.errors import NotFound, StoreDamaged, StoreError, StoreLocked
+from samework.errors import NotFound, StoreDamaged, StoreError, StoreLocked, StoreNewer
 from samework.store import foreign, held, migrate, rescue, seal, sql, witness
 from samework.store.files import (
     DATABASE_NAME,
@@ -47,9 +47,6 @@ _READ_MEMORY: Final = "2GB"
 WRITE_MEMORY: Final = "96MB"
 # Small row groups leave memory early: an uncommitted batch is written as it grows instead of being held whole.
 _ROW_GROUP_ROWS: Final = 8192
-NEWER: Final = "store-newer"
-"""Code of the error of a store that a newer program made."""
-
 _ATTACHED: Final = "store"
 _MAGIC: Final = b"DUCK"
 _MAGIC_PLACE: Final = 8
@@ -329,11 +326,10 @@ def _check_version(version: int | None, shown: str) -> None:
     if version is None:
         raise StoreError("the directory holds a database, but no store of samework", place=shown, code="not-a-store")
     if version > SCHEMA_VERSION:
-        raise StoreError(
+        raise StoreNewer(
             f"the store has schema version {version}, this program knows {SCHEMA_VERSION}",
             place=shown,
             hint="Use a newer samework; the store was not touched.",
-            code=NEWER,
         )
 
 
@@ -412,7 +408,7 @@ def _opening_failure(error: duckdb.Error, shown: str) -> StoreError:
     if "could not set lock" in said.lower():
         return StoreLocked(f"another process holds the store: {first_line(error)}", place=shown)
     if _NEWER_FILE.search(said) and not _DAMAGE.search(said):
-        return StoreError(f"the file was written by a newer DuckDB: {first_line(error)}", place=shown, code=NEWER)
+        return StoreNewer(f"the file was written by a newer DuckDB: {first_line(error)}", place=shown)
     if _DAMAGE.search(said):
         return StoreDamaged(f"the database is damaged: {first_line(error)}", place=shown, hint=_RESTORE)
     return StoreError(f"the database does not open: {first_line(error)}", place=shown, hint=remedy(error))
