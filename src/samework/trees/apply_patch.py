@@ -74,10 +74,14 @@ def _applied(base: Base, facts: PatchFacts, objects: ObjectStore) -> str:
 
 
 def _id_flags(base: str, tree: str, facts: PatchFacts, objects: ObjectStore) -> list[str]:
-    """Compare the ids that the patch states with those of the base and of the result."""
+    """Compare the ids that the patch states with those of the base and of the result.
+
+    What a new path was moved or copied from lies elsewhere in the base.
+    """
     flags = []
-    for side, field, flag in ((base, "before_id", "base_differs"), (tree, "blob_id", "post_image_differs")):
-        stated = [(path.path, getattr(path, field)) for path in facts.paths]
+    before = [(path.path, path.before_id) for path in facts.paths if path.change != "add"]
+    after = [(path.path, path.blob_id) for path in facts.paths]
+    for side, stated, flag in ((base, before, "base_differs"), (tree, after, "post_image_differs")):
         if any(oid and oid.strip("0") and not _holds(objects, side, path, oid) for path, oid in stated):
             flags.append(flag)
     return flags
