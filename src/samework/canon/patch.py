@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from samework.canon.patch_content import contradiction, is_null, same_id
+from samework.canon.patch_ids import contradiction, is_null, same_id
 from samework.canon.patch_names import shown_path
 from samework.canon.patch_sections import Section, scan_sections
 from samework.errors import DamagedRecord
