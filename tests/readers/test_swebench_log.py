@@ -301,3 +301,19 @@ def test_real_logs_are_counted_as_their_runners_counted(shared_path):
             assert listed == len(re.findall(r"^\s*--- PASS: ", text, re.MULTILINE))
         n_read += 1
     assert n_read == 7
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "collected {n} items\nt.py::a PASSED\n=== {n} passed in 0.1s ===\n",
+        "test_a (m.T) ... ok\n\nRan {n} tests in 0.1s\n\nOK (skipped={n})\n",
+        "sympy/a.py[{n}]\ntest_a ok\n====== tests finished: {n} passed, in 0.1 seconds ======\n",
+        "PASS a.test.js\n  \u2713 a (1 ms)\nTest Suites: {n} passed, {n} total\nTests:       {n} passed, {n} total\n",
+        "running {n} tests\ntest a ... ok\ntest result: ok. {n} passed; 0 failed; 0 ignored; 0 measured\n",
+    ],
+)
+def test_a_total_of_any_length_is_no_total_of_the_list(text):
+    report = report_of(READER, text.format(n="9" * 5000))
+    assert len(outcomes(report)) == 1
+    assert not report.complete

@@ -15,7 +15,7 @@ from samework.model.records import RunEnd
 from samework.model.words import EndReason
 from samework.text import raw_bytes, shortened
 
-_EXIT = re.compile(r"^(?:Process exited with code|Exit code:) (-?[0-9]+)$", re.MULTILINE)
+_EXIT = re.compile(r"^(?:Process exited with code|Exit code:) (-?[0-9]{1,9})$", re.MULTILINE)
 _OUTPUT_HEADING = re.compile(r"^Output:$", re.MULTILINE)
 _UUID7 = re.compile(r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from samework.model.words import NodeResult
-from samework.readers.parts.test_logs.claims import agree, counts_of
+from samework.readers.parts.test_logs.claims import agree, counts_of, number
 
 if TYPE_CHECKING:
     from samework.canon.report_nodes import NodeList
@@ -48,7 +48,7 @@ class Cargo:
         if found := _CARGO_BINARY.fullmatch(line):
             self._binary = found[1].removeprefix("unittests ")
         elif found := _CARGO_COUNT.fullmatch(line):
-            self.n_said += int(found[1])
+            self.n_said += number(found[1])
             self.is_open = True
         elif found := _CARGO_TEST.fullmatch(line):
             self.found.append((f"{self._binary}::{found[1]}" if self._binary else found[1], _CARGO[found[2]]))

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from samework.model.words import NodeResult
-from samework.readers.parts.test_logs.claims import agree, counts_of
+from samework.readers.parts.test_logs.claims import agree, counts_of, number
 
 if TYPE_CHECKING:
     from samework.canon.report_nodes import NodeList
@@ -53,7 +53,7 @@ class Jest:
             names = [name for indent, name in self._suites if indent < len(found[1])]
             self.found.append(("::".join((self._file, *names, found[3])), _JEST[found[2]]))
         elif found := _JEST_TOTAL.fullmatch(line):
-            self.n_total = (self.n_total or 0) + int(found[2])
+            self.n_total = (self.n_total or 0) + number(found[2])
             self.counted.update(counts_of(_JEST_COUNT, found[1]))
             self._file = None
         elif found := _JEST_FILES.fullmatch(line):

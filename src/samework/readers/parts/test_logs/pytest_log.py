@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from samework.model.words import NodeResult
+from samework.readers.parts.test_logs.claims import number
 
 if TYPE_CHECKING:
     from samework.canon.report_nodes import NodeList
@@ -72,7 +73,7 @@ class Pytest:
         elif self._in_sugar and (found := re.fullmatch(r"\s+(\d+ [a-z]+)", line)):
             self.counted = (self.counted or {}) | _counts(found[1])
         elif found := _COLLECTED.fullmatch(line):
-            self.n_collected = int(found[1])
+            self.n_collected = number(found[1])
         elif line.startswith(_CRASH) or _STOP.fullmatch(line):
             self.stopped = True
 
@@ -133,7 +134,7 @@ class Pytest:
 
 
 def _counts(said: str) -> dict[str, int]:
-    return {found[2]: int(found[1]) for found in _COUNT.finditer(said)}
+    return {found[2]: number(found[1]) for found in _COUNT.finditer(said)}
 
 
 def _without_message(said: str) -> str:

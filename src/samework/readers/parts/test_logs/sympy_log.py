@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from samework.model.words import NodeResult
-from samework.readers.parts.test_logs.claims import agree
+from samework.readers.parts.test_logs.claims import agree, number
 
 if TYPE_CHECKING:
     from samework.canon.report_nodes import NodeList
@@ -55,7 +55,7 @@ class Sympy:
         """One line of output."""
         if found := _SYMPY_FILE.match(line):
             self._file = found[1]
-            self.files.append((int(found[2]), 0))
+            self.files.append((number(found[2]), 0))
         elif self._file is not None and (found := _SYMPY_TEST.fullmatch(line)):
             self.found.append((f"{self._file}::{found[1]}", found[2]))
             n_said, n_listed = self.files[-1]
@@ -63,7 +63,7 @@ class Sympy:
         elif found := _SYMPY_END.fullmatch(line):
             self.counted = self.counted or Counter()
             for count, word in _SYMPY_COUNT.findall(found[1]):
-                self.counted[word] += int(count)
+                self.counted[word] += number(count)
 
     def fill(self, nodes: NodeList) -> str | None:
         """Whole where the last line counts what is listed and each file lists as many tests as it announced."""

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from samework.model.words import NodeResult
-from samework.readers.parts.test_logs.claims import agree
+from samework.readers.parts.test_logs.claims import agree, number
 from samework.text import shortened
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Unittest:
     def line(self, line: str) -> None:
         """One line of output."""
         if found := _RAN.fullmatch(line):
-            self.n_ran, self.verdict = int(found[1]), None
+            self.n_ran, self.verdict = number(found[1]), None
             self._leave()
         elif self.n_ran is not None and self.verdict is None and (found := _UNITTEST_VERDICT.fullmatch(line)):
             self.verdict = found[1], found[2] or ""
@@ -96,7 +96,7 @@ class Unittest:
         if self.n_ran is None or self.verdict is None:
             return "no_summary"
         listed = Counter(result for _, result in self.found)
-        counted = {name.strip(): int(count) for name, count in _UNITTEST_COUNT.findall(self.verdict[1])}
+        counted = {name.strip(): number(count) for name, count in _UNITTEST_COUNT.findall(self.verdict[1])}
         claims = [("tests", self.n_ran, len(self.found))]
         claims += [(name, counted.get(name, 0), listed[result]) for name, result in _UNITTEST_COUNTED.items()]
         is_bad = bool(listed[NodeResult.FAILED] or listed[NodeResult.ERROR] or listed[NodeResult.XPASSED])
