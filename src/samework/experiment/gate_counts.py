@@ -9,17 +9,15 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from samework.equivalence.counts import facet_counts, state_counts
-from samework.equivalence.signatures import Exceptions, Signatures
+from samework.equivalence.signatures import corrections
 from samework.experiment.gate_requirement import standing_of_pair, standing_of_state, standing_of_states
 from samework.model.gate import PairStanding
 from samework.model.words import Facet
 from samework.store.sql import load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from samework.equivalence.counts import Selection
-    from samework.equivalence.signatures import RunSignature
+    from samework.equivalence.signatures import Signatures
     from samework.experiment.gate_requirement import Requirement
     from samework.store.connection import StoreHandle
 
@@ -41,18 +39,10 @@ def standings(handle: StoreHandle, wanted: Requirement, selection: Selection, si
         for task, state, n_pairs in facet_counts(handle, wanted.plain_facet.value, selection):
             found[task][standing_of_state(state)] += n_pairs
         _take_out_vacuous(handle, wanted.plain_facet, selection, found)
-    bare = Signatures(signatures.runs, Exceptions(), signatures.treeless, signatures.strict)
-    for a, b in _explicit(signatures, selection):
-        found[a.task][standing_of_pair(wanted, a, b, bare)] -= 1
-        found[a.task][standing_of_pair(wanted, a, b, signatures)] += 1
-    return {task: +counts for task, counts in found.items()}
-
-
-def _explicit(signatures: Signatures, selection: Selection) -> Iterator[tuple[RunSignature, RunSignature]]:
-    for key_a, key_b in signatures.exceptions.pairs():
-        a, b = signatures.runs[key_a], signatures.runs[key_b]
+    for a, b, judged_by, sign in corrections(signatures):
         if selection.holds(a.arm, b.arm):
-            yield a, b
+            found[a.task][standing_of_pair(wanted, a, b, judged_by)] += sign
+    return {task: +counts for task, counts in found.items()}
 
 
 def _take_out_vacuous(handle: StoreHandle, facet: Facet, selection: Selection, found: Standings) -> None:
