@@ -117,6 +117,7 @@ def write_report(
     """Write one test report of a run with its outcomes. The user's suite and environment stand above the recorded."""
     key = writer.next_key("test_report")
     pairs = _pairs(report)
+    suite, env = suite_and_env(report, given)
     results: dict[str, set[NodeResult]] = {}
     for outcome in report.outcomes:
         results.setdefault(outcome.node, set()).add(outcome.outcome)
@@ -125,8 +126,8 @@ def write_report(
         "run_key": run_key,
         "report_sha256": sha256,
         "format": report.format,
-        "suite": _id_or_none(given.suite or report.suite),
-        "env": _id_or_none(given.env or report.env),
+        "suite": suite,
+        "env": env,
         "layout": layout,
         "runner": text_or_none(report.runner),
         "exit_code": report.exit_code if abs(report.exit_code or 0) < _BEYOND_COLUMN else None,
@@ -151,6 +152,11 @@ def write_report(
                 "outcome": [outcome for _, outcome in pairs],
             },
         )
+
+
+def suite_and_env(report: SuiteReport, given: Given) -> tuple[str | None, str | None]:
+    """Under which a report is stored: the user's word stands above the recorded."""
+    return _id_or_none(given.suite or report.suite), _id_or_none(given.env or report.env)
 
 
 def _id_or_none(value: str | None) -> str | None:

@@ -347,9 +347,7 @@ class Landing:
 
     def report(self, run: KnownRun, report: Report, layout: str) -> bool:
         """Add a test report to a run; False where it is there already."""
-        given, told = self.identity.given, report.report
-        suite, env = (artifacts.text_or_none(each) for each in (given.suite or told.suite, given.env or told.env))
-        key = (report.sha256, suite, env)
+        key = (report.sha256, *artifacts.suite_and_env(report.report, self.identity.given))
         held = self.index.reports.setdefault(run.key, set())
         if key in held:
             return False

@@ -8,6 +8,7 @@ from typing import Protocol
 import msgspec
 
 from samework.canon.arguments import canonical_value
+from samework.text import storable_id
 
 FIELDS = ("task", "arm", "repeat", "suite", "env")
 BATCH_BYTES = 32 * 1024 * 1024
@@ -56,9 +57,7 @@ class Given(msgspec.Struct, frozen=True):
         >>> Given.of(task="a\udcff").task
         'a\\udcff'
         """
-        return cls(
-            **{name: value and value.encode("utf-8", "backslashreplace").decode() for name, value in values.items()}
-        )
+        return cls(**{name: value and storable_id(value) for name, value in values.items()})
 
     @property
     def text(self) -> str:
