@@ -21,7 +21,8 @@ from samework.model.events import Event
 from samework.model.reader import Evidence
 from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
 from samework.model.words import EndReason, EventKind, FieldSource
-from samework.readers.parts.chat import END_REASONS, message_of, repeated_replies, result_text
+from samework.readers.parts.chat import END_REASONS, message_of, result_text
+from samework.readers.parts.known_replies import KnownReplies
 from samework.readers.parts.usage import usage_of
 from samework.text import shortened, visible
 
@@ -171,8 +172,7 @@ class _Reading:
         self.finish_word: str | None = None
         self.served: set[str | None] = set()
         self.stream: _Stream | None = None
-        self.replies: dict[str, bytes] = {}
-        self.repeated: list[int] = []
+        self.replies = KnownReplies()
 
     def damaged(self, damage: Damage) -> Iterator[Record]:
         """Damage inside a run is the run's."""
@@ -251,8 +251,7 @@ class _Reading:
 
     def _call(self, request: dict[str, object], reply: dict[str, object] | None, item: Item) -> Iterator[Record]:
         self.n_read += 1
-        if reply is not None and self._is_known(reply):
-            self.repeated.append(item.offset)
+        if reply is not None and self.replies.is_again(reply, item.offset):
             return
         messages = self._asked(request)
         told = [message.told for message in messages]
@@ -286,11 +285,6 @@ class _Reading:
             messages += [told for told in _told(one) if told.call_id is None or told.call_id not in self.served]
         return messages
 
-    def _is_known(self, reply: dict[str, object]) -> bool:
-        """Whether a reply was read before: one of the same id and content."""
-        own = as_name(reply.get("id")) or ""
-        return own in self.replies and self.replies[own] == _bytes_of(reply)
-
     def _replied(
         self,
         conversation: Conversation,
@@ -300,8 +294,7 @@ class _Reading:
         item: Item,
     ) -> Iterator[Record]:
         """A call that was answered."""
-        if (own_id := as_name(reply.get("id"))) is not None:
-            self.replies[own_id] = _bytes_of(reply)
+        self.replies.add(reply)
         tools = request.get("tools")
         self.finish_word = as_name(reply.get("stop_reason"))
         own, *results = [*_told({**reply, "role": "assistant"}), Message(EventKind.COMPLETION)]
@@ -322,7 +315,7 @@ class _Reading:
 
     def _begin(self, request: dict[str, object], reply: dict[str, object], item: Item | None) -> Iterator[Record]:
         self.conversation, self.facts, self.finish_word, self.seen = Conversation(), set(), None, []
-        self.served, self.replies, self.repeated = set(), {}, []
+        self.served, self.replies = set(), KnownReplies()
         digest = None if item is None or self.n_runs == 0 else hashlib.sha256(content_bytes(item.value)).hexdigest()
         self.n_runs += 1
         yield RunStart(
@@ -338,7 +331,7 @@ class _Reading:
         yield from self._cut(_CUT)
         if self.conversation is not None:
             yield from self.conversation.finish()
-            yield from repeated_replies(self.repeated)
+            yield from self.replies.findings()
             unsaid = EndReason.LOG_TRUNCATED if is_cut else EndReason.UNRECORDED
             yield RunEnd(END_REASONS.get(self.finish_word or "", unsaid), self.finish_word)
             self.conversation = None
@@ -348,10 +341,6 @@ def _is_error(value: dict[str, object]) -> bool:
     """Whether a record tells of an error in the place of a reply."""
     response = as_dict(value.get("response"))
     return any(bool(as_dict(holder.get("error"))) for holder in (value, response, as_dict(response.get("body"))))
-
-
-def _bytes_of(reply: dict[str, object]) -> bytes:
-    return hashlib.sha256(content_bytes(reply)).digest()
 
 
 def _told(message: dict[str, object]) -> list[Message]:

@@ -13,18 +13,19 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from samework.canon.model_calls import failed_calls
+from samework.canon.model_calls import failed_calls, marked
 from samework.decode import strict_json
 from samework.decode.document import read_document
 from samework.decode.jsonl import Line, iter_records
-from samework.decode.shapes import as_dict, as_dicts, as_list, as_moment, as_name, as_text, compact, content_bytes
+from samework.decode.shapes import as_dict, as_dicts, as_list, as_moment, as_text, compact
 from samework.decode.strict_json import NotJson
 from samework.errors import DamagedRecord
 from samework.model.events import Event, ToolCall, Usage
 from samework.model.reader import Evidence
 from samework.model.records import Damage, ManifestFact, RunEnd, RunStart
 from samework.model.words import Absence, EndReason, EventKind, FieldSource
-from samework.readers.parts.chat import end_of_reply, repeated_replies
+from samework.readers.parts.chat import end_of_reply
+from samework.readers.parts.known_replies import KnownReplies
 from samework.readers.parts.token_evidence import completion_ids, prompt_ids, ranked, ranked_texts, with_reuse
 from samework.text import raw_bytes, shortened
 
@@ -166,8 +167,7 @@ class _Chat:
         self.finish: str | None = None
         self.error: str | None = None
         self.failed: list[int] = []
-        self.replies: dict[str, bytes] = {}
-        self.repeated: list[int] = []
+        self.replies = KnownReplies()
         self.facts_given: set[str] = set()
 
     def add(self, item: _Item) -> Iterator[Record]:
@@ -186,8 +186,7 @@ class _Chat:
             keys = shortened(", ".join(map(str, value)), 80)
             yield Damage(item.offset, len(item.raw or b""), f"neither a message nor a reply: an object with {keys}")
             return
-        if reply is not None and self._is_known(reply):
-            self.repeated.append(item.offset)
+        if reply is not None and self.replies.is_again(reply, item.offset):
             return
         yield from self._place(item, request, reply, messages, is_call=reply is not None or error is not None)
         if reply is not None:
@@ -245,18 +244,13 @@ class _Chat:
 
     def ending(self) -> Iterator[Record]:
         """Findings on the run, and its end: an error of the last call, or the reason of the last reply."""
-        yield from repeated_replies(self.repeated)
+        yield from self.replies.findings()
         if self.error is not None:
             yield from failed_calls(self.failed[:-1])
             yield RunEnd(EndReason.ERROR, self.error)
         else:
             yield from failed_calls(self.failed)
             yield RunEnd(end_of_reply(self.finish, has_calls=bool(self.unanswered)), self.finish)
-
-    def _is_known(self, reply: dict[str, object]) -> bool:
-        """Whether a reply was read before: one of the same id and content, for some servers give all replies one id."""
-        own = as_name(reply.get("id")) or ""
-        return own in self.replies and self.replies[own] == _bytes_of(reply)
 
     def _message(self, message: dict[str, object], offset: int) -> Iterator[Record]:
         self.seen.append(_told(message))
@@ -286,8 +280,7 @@ class _Chat:
             yield Damage(offset, 0, "a reply without a message")
             return
         self.finish = as_text(choice.get("finish_reason"))
-        if (own := as_name(reply.get("id"))) is not None:
-            self.replies[own] = _bytes_of(reply)
+        self.replies.add(reply)
         self.seen.append(_told({"role": "assistant"} | message))
         yield self._completion(message, choice, reply, offset)
 
@@ -353,10 +346,6 @@ def _error(value: dict[str, object]) -> str | None:
             told = as_text(as_dict(error).get("message")) or as_text(error) or compact(error)
             return shortened(told, 200)
     return None
-
-
-def _bytes_of(reply: dict[str, object]) -> bytes:
-    return hashlib.sha256(content_bytes(reply)).digest()
 
 
 def _request(value: dict[str, object]) -> dict[str, object]:
@@ -428,7 +417,7 @@ def _part(part: object) -> str:
     if isinstance(text, str):
         return text
     kind = as_text(as_dict(part).get("type")) or "part"
-    return f"<{kind} sha256 {hashlib.sha256(raw_bytes(compact(part))).hexdigest()[:16]}>"
+    return marked(kind, compact(part))
 
 
 def _reasoning(message: dict[str, object]) -> str | None:

@@ -28,10 +28,10 @@ from samework.readers.parts.chat import (
     items_reply,
     items_results,
     message_of,
-    repeated_replies,
     replied,
     result_text,
 )
+from samework.readers.parts.known_replies import repeated_replies
 from samework.readers.parts.usage import usage_of
 from samework.text import shortened, visible
 

@@ -14,9 +14,7 @@ from samework.canon.model_calls import Message, marked
 from samework.decode.flat_names import spelled
 from samework.decode.shapes import as_dict, as_dicts, as_list, as_name, as_text, compact, decoded
 from samework.model.events import ToolCall
-from samework.model.records import Damage
 from samework.model.words import EndReason, EventKind
-from samework.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -80,13 +78,6 @@ def end_of_reply(word: str | None, *, has_calls: bool) -> EndReason:
     if has_calls and word in _ALSO_OF_CALLS:
         return EndReason.UNRECORDED
     return END_REASONS.get(word or "", EndReason.UNRECORDED)
-
-
-def repeated_replies(offsets: list[int]) -> Iterator[Damage]:
-    """What a run says of replies that its source holds again, by their places."""
-    if offsets:
-        reason = f"{counted(len(offsets), 'record')} of a reply that stands in the source already: it counts once"
-        yield Damage(offsets[0], 0, reason, code="copied-record", taints_run=False)
 
 
 class Converted:
